@@ -33,7 +33,7 @@ EXAMPLE ?= examples/vllm-disagg.yaml examples/vllm-lora.yaml
 # FULL=1, as CI=true, lets the tests try all generated cases: tests/effort.py reads it.
 export FULL
 
-# Tests start the project's programs hundreds of times: without bytecode each compiles all modules anew.
+# Tests start the project's programs hundreds of times: without bytecode each compiles all modules again.
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
@@ -61,7 +61,7 @@ unit: $(VENV)/.tested ## tests that need no cluster
 	$(BIN)/pytest -n auto
 
 # The table of child kinds comes first: what else is written may depend on it.
-golden: $(VENV)/.tested ## write anew what is generated: golden answers, CRDs, the chart's copies, the reference
+golden: $(VENV)/.tested ## rewrite what is generated: golden answers, CRDs, the chart's copies, the reference
 	$(BIN)/pytest -q --update-golden tests/metacontroller/test_controllers.py::test_table_is_what_the_files_say
 	$(BIN)/pytest -q --update-golden tests/test_crds.py tests/test_chart.py tests/test_platform_chart.py tests/test_pages.py \
 		tests/test_golden.py tests/test_rendering_revision.py tests/graph/request/test_profiling_job.py \

@@ -143,7 +143,7 @@ def size_commands(folders: Folders) -> dict[str, list[str]]:
     return {
         "validate": [*_MAIN, "validate", "--with", KINDS, old],
         "render": [*_MAIN, "render", "--with", KINDS, old],
-        "graph -o svg": [*_MAIN, "graph", "--with", KINDS, "-o", "svg", old],
+        "graph": [*_MAIN, "graph", "--with", KINDS, old],
         "diff, nothing changed": [*diff, old, old],
         "diff, one graph in 100 changed": [*diff, old, few],
         "diff, every graph changed": [*diff, old, every],

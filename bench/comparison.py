@@ -21,7 +21,7 @@ Runs = dict[tuple[str, str], list[dict[str, Any]]]
 ECHO: Mapping[str, str] = {"echo": "/echo"}
 """Kind of run to path: the echo answers the bytes that it received."""
 JSON_ECHO: Mapping[str, str] = {"json_echo": "/echo/json"}
-"""The echo that also parses them as JSON and writes them anew: `bench.echo_app` has it."""
+"""The echo that also parses them as JSON and writes them again: `bench.echo_app` has it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

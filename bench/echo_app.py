@@ -1,6 +1,6 @@
 """The hooks' own server with the extra paths `POST /echo`, which answers with the request's body, and `/echo/json`.
 
-The latter parses the body and writes it anew with orjson, which is the least that a hook without caches has to do.
+The latter parses the body and writes it again with orjson, which is the least that a hook without caches has to do.
 
 Arguments: address, processes, threads, and settings as `key=value`.
 """

@@ -99,7 +99,7 @@ Where is …?
 * work on many objects in several processes: hooks/world/spreading.py, hooks/offline/processes.py
 * a command of `kubectl dynamo`: hooks/cli/kubectl
 * what a picture of a graph shows: hooks/offline/picture/plan.py
-* the forms of a picture: hooks/offline/picture/svg.py, hooks/offline/picture/page.py
+* the forms of a picture: hooks/offline/picture/mermaid.py, hooks/offline/picture/dot.py
 * what a change of manifests will restart: hooks/offline/diff/rollouts.py
 * the GPUs of a rollout: hooks/offline/diff/resources.py
 * where a rendered value comes from: hooks/offline/explain/experiments.py, hooks/offline/explain/writers.py

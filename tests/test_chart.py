@@ -260,7 +260,7 @@ def test_readme_is_made_from_the_values(request: pytest.FixtureRequest) -> None:
     expected = write_readme(CHART)
     if request.config.getoption("--update-golden"):
         (CHART / "README.md").write_text(expected)
-    assert (CHART / "README.md").read_text() == expected, "make golden writes the table of values anew"
+    assert (CHART / "README.md").read_text() == expected, "make golden writes the table of values again"
     assert values_table(CHART) in expected
 
 

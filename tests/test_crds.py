@@ -1,6 +1,6 @@
 """crds/ against the models it is generated from, the names users know, and what Kubernetes asks of a definition.
 
-`make golden` writes crds/*.yaml anew, and their copies in the chart.
+`make golden` writes crds/*.yaml again, and their copies in the chart.
 """
 
 import json

@@ -45,7 +45,7 @@ FOREIGN = {
     "hooks.k8s.quantities": "quantities that users write",
     "hooks.k8s.yaml_reader": "tags in YAML",
     "hooks.k8s.yaml_scalars": "numbers in YAML",
-    "hooks.offline.manifests.block_style": "scalars that are written as YAML",
+    "hooks.offline.manifests.writing": "text that is written as YAML",
     "hooks.model.prober.engine_texts": "texts of engines",
     "hooks.model.prober_client": "bodies of other servers behind the prober's address",
     "hooks.problems": "a path while it is written: its first dot",

@@ -140,7 +140,7 @@ def test_every_value_is_explained_and_the_readme_is_made_from_them(request: pyte
     expected = write_readme(PLATFORM)
     if request.config.getoption("--update-golden"):
         (PLATFORM / "README.md").write_text(expected)
-    assert (PLATFORM / "README.md").read_text() == expected, "make golden writes the table of values anew"
+    assert (PLATFORM / "README.md").read_text() == expected, "make golden writes the table of values again"
 
 
 def test_schema_takes_the_defaults_and_refuses_unknown_parts() -> None:
@@ -173,7 +173,7 @@ def test_every_row_names_a_value_of_ours_or_says_why_there_is_none() -> None:
 def test_page_of_the_table_is_made_from_the_list(request: pytest.FixtureRequest) -> None:
     if request.config.getoption("--update-golden"):
         PAGE.write_text(write_page())
-    assert PAGE.read_text() == write_page(), "make golden writes the page anew"
+    assert PAGE.read_text() == write_page(), "make golden writes the page again"
 
 
 # What helm renders

@@ -118,7 +118,9 @@ def test_revision_is_raised_when_workloads_change(request: pytest.FixtureRequest
     if is_update:
         STORED.write_text(f"{json.dumps(present, indent=2, sort_keys=True)}\n")
     assert STORED.is_file(), f"{STORED.name} is missing; make golden writes it"
-    assert json.loads(STORED.read_text()) == present, f"{STORED.name} is of an older corpus; make golden writes it anew"
+    assert json.loads(STORED.read_text()) == present, (
+        f"{STORED.name} is of an older corpus; make golden writes it again"
+    )
 
 
 OLD: Corpus = {"a": {"input": "i", "workloads": {"Deployment/d": "1"}}}

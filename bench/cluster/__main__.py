@@ -19,7 +19,7 @@ from tests.cluster.programs import find_metacontroller
 
 RESULTS = Path(__file__).parents[1] / "results"
 _REFUSED_A_GRAPH = 0.5
-"""API calls that may be refused in a fair run: Metacontroller creates anew what its cache does not show yet."""
+"""API calls that may be refused in a fair run: Metacontroller creates again what its cache does not show yet."""
 
 _FLOORS_REST_SECONDS = 10.0
 """The floor rests no longer, because its rest says nothing about the hooks."""

@@ -16,7 +16,7 @@ from hooks.graph.request.validate import find_target_to_review, may_create_elsew
 from hooks.k8s.types import plural_of
 from hooks.problems import SPEC, Problem
 from hooks.rules import request as rules
-from hooks.validation.review import Review, User, Verdict
+from hooks.validation.review import Requester, Review, Verdict
 
 Rule = Callable[[Review], Verdict]
 
@@ -70,7 +70,7 @@ def find_missing_rights(review: Review, server: ApiServer | None) -> tuple[Probl
     return (rules.OVERRIDE_NAMESPACE_FORBIDDEN.at(_PATH, namespace=namespace, user=name, why=because),)
 
 
-def _ask(server: ApiServer | None, user: User | None, namespace: str) -> dict[str, Any]:
+def _ask(server: ApiServer | None, user: Requester | None, namespace: str) -> dict[str, Any]:
     """The status of a SubjectAccessReview.
 
     Raises:

@@ -30,7 +30,7 @@ from hooks.serving.web import read_body
 PATH = "/convert"
 
 
-class Outcome(StrEnum):
+class ConversionOutcome(StrEnum):
     """How a review ended; the values are those of the metric's label."""
 
     CONVERTED = "converted"
@@ -59,17 +59,17 @@ def _answer(max_body_bytes: int, metrics: ConversionMetrics) -> bytes:
         g.fields = {"uid": call.uid, "version": call.version, "objects": len(call.objects)}
         answer = write_converted(call.uid, _convert_all(call))
     except FailedReview as failed:
-        outcome = Outcome.FAILED if isinstance(failed, _Bug) else Outcome.REFUSED
+        outcome = ConversionOutcome.FAILED if isinstance(failed, _Bug) else ConversionOutcome.REFUSED
         g.fields = {**g.get("fields", {}), "uid": failed.uid, "outcome": outcome.value, "fault": str(failed)}
         record_conversion(metrics, outcome, seconds=_seconds())
         return write_failed(failed.uid, str(failed))
     except HookError:
-        g.fields = {"outcome": Outcome.MALFORMED.value}
-        record_conversion(metrics, Outcome.MALFORMED, seconds=_seconds())
+        g.fields = {"outcome": ConversionOutcome.MALFORMED.value}
+        record_conversion(metrics, ConversionOutcome.MALFORMED, seconds=_seconds())
         raise
     kinds = [str(found["kind"]) for found in call.objects]
-    g.fields = {**g.fields, "kinds": sorted(set(kinds)), "outcome": Outcome.CONVERTED.value}
-    record_conversion(metrics, Outcome.CONVERTED, seconds=_seconds(), version=call.version, kinds=kinds)
+    g.fields = {**g.fields, "kinds": sorted(set(kinds)), "outcome": ConversionOutcome.CONVERTED.value}
+    record_conversion(metrics, ConversionOutcome.CONVERTED, seconds=_seconds(), version=call.version, kinds=kinds)
     return answer
 
 

@@ -15,7 +15,7 @@ from hooks.errors import InvalidRequest
 from hooks.k8s.messages import describe_type, one_line
 from hooks.k8s.nesting import may_nest_lists, nests_lists
 from hooks.k8s.types import GroupVersionKind, Json, Manifest, ReadManifest, is_text_map
-from hooks.validation.review import GENERATED_SUFFIX, User
+from hooks.validation.review import GENERATED_SUFFIX, Requester
 
 MAX_WARNING_CHARACTERS = 256
 MAX_WARNINGS_CHARACTERS = 4096
@@ -46,7 +46,7 @@ class AdmissionCall:
     operation: Operation
     new: ReadManifest | None
     old: ReadManifest | None
-    user: User | None
+    user: Requester | None
     namespace: str
     dry_run: bool
     version: str = ""
@@ -202,7 +202,7 @@ def _complete(manifest: Manifest, name: str, namespace: str) -> ReadManifest:
     return {**manifest, "metadata": {**metadata, "name": given, "namespace": metadata.get("namespace") or namespace}}
 
 
-def _read_user(info: Any) -> User | None:
+def _read_user(info: Any) -> Requester | None:
     """The user of the request; None if the API server sends none."""
     if info is None:
         return None
@@ -214,7 +214,7 @@ def _read_user(info: Any) -> User | None:
     if not isinstance(name, str) or not name:
         return None
     uid = info.get("uid")
-    return User(
+    return Requester(
         name=name, groups=tuple(groups), uid=uid if isinstance(uid, str) else "", extra=_read_extra(info.get("extra"))
     )
 

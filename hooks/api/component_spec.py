@@ -12,7 +12,7 @@ from pydantic import Field
 
 from hooks.api.base import ApiModel
 from hooks.api.checkpoint import ServiceCheckpoint
-from hooks.api.preview import Failover, GpuMemoryService, ProviderOverride, Role
+from hooks.api.preview import Failover, GpuMemoryService, ProviderOverride, RoleEntry
 from hooks.api.schema import (
     CONFIG_MAP_KEY,
     CONTAINER,
@@ -221,7 +221,7 @@ class ComponentSpec(ApiModel):
     ] = None
     multinode: Annotated[Multinode | None, Schema("Spread each replica over several nodes.")] = None
     roles: Annotated[
-        tuple[Json, ...], Schema("The roles `leader` and `worker` of several nodes, by name only.", shape=Role)
+        tuple[Json, ...], Schema("The roles `leader` and `worker` of several nodes, by name only.", shape=RoleEntry)
     ] = ()
     topology_constraint: Annotated[
         TopologyConstraint | None, Schema("Keep the pods of a replica close together; only in graphs under Grove.")

@@ -22,7 +22,7 @@ class ProviderOverride(ApiModel):
     value: Annotated[Json, Schema("The fields.", open_object=True)] = None
 
 
-class Role(ApiModel):
+class RoleEntry(ApiModel):
     """One role of the pods of a replica over several nodes; only its name may be written."""
 
     name: Annotated[str, Schema("The role.", required=True, enum=("leader", "worker"))] = ""

@@ -25,7 +25,7 @@ def account_options(command: Callable[..., None]) -> Callable[..., None]:
         click.option(
             "--ca-file",
             type=click.Path(dir_okay=False, path_type=Path),
-            help="Certificate of the authority that signs for --server.",
+            help="CA certificate that signed the API server's certificate.",
         ),
     )
     for option in reversed(options):

@@ -96,14 +96,19 @@ _OPTIONS = (
     ),
     click.option("--server", default="", metavar="URL", help="An API server, instead of a kubeconfig."),
     click.option("--token-file", type=_FILE, metavar="FILE", help="Bearer token for --server."),
-    click.option("--ca-file", type=_FILE, metavar="FILE", help="Certificate of the authority that --server's is of."),
+    click.option(
+        "--ca-file",
+        type=_FILE,
+        metavar="FILE",
+        help="CA certificate that signed the API server's certificate, for --server.",
+    ),
     click.option(
         "--timeout",
         default="30",
         show_default=True,
         metavar="SECONDS",
         callback=parse_positive,
-        help="How long the API server may take for one answer.",
+        help="How long to wait for each answer of the API server.",
     ),
 )
 

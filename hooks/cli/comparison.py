@@ -4,7 +4,7 @@ import click
 import orjson
 
 from hooks.cli.options import read_offline_settings
-from hooks.cli.sides import Sides, compare_sides, fail
+from hooks.cli.sides import ComparedSides, compare_sides, fail
 from hooks.offline.diff.as_json import write_json
 from hooks.offline.diff.markdown import write_markdown
 from hooks.offline.diff.plan import Difference
@@ -14,7 +14,7 @@ from hooks.offline.manifests.reading import ManifestFaults
 from hooks.offline.manifests.writing import guard_output
 
 
-def compare(sides: Sides) -> Difference:
+def compare(sides: ComparedSides) -> Difference:
     """The difference; if there can be none, ends the process with a message and exit status 2."""
     settings = read_offline_settings(sides.set_values)
     try:

@@ -31,7 +31,7 @@ Examples:
     type=click.Choice([one.value for one in Version]),
     help="The version of the output.",
 )
-@click.option("-o", "--output", type=click.Choice(["yaml", "json"]), default="yaml", help="The form of the output.")
+@click.option("-o", "--output", type=click.Choice(["yaml", "json"]), default="yaml", help="How to print the result.")
 def convert(*, files: tuple[str, ...], version: str, output: str) -> None:
     """Print manifests in the given version of nvidia.com.
 

@@ -23,20 +23,21 @@ Examples:
   dynamo-hooks diff -o markdown --exit-code old/ new/"""
 )
 @click.argument("files", nargs=-1, required=True, metavar="[OLD] NEW…")
-@click.option("--from-cluster", "is_live", is_flag=True, help="Compare with what is live; then only NEW is given.")
+@click.option("--from-cluster", "is_live", is_flag=True, help="Compare with the objects in the cluster; give only NEW.")
 @click.option(
     "--from-git",
     "revision",
     default="",
     metavar="REVISION",
-    help="Compare with the same files at a revision of git; then one or more NEW are given.",
+    help="Compare with the same files at this Git revision; give one or more NEW.",
 )
 @click.option(
     "-n",
     "--namespace",
     metavar="NAMESPACE",
     callback=lambda context, parameter, name: parse_namespace(context, parameter, name) if name else "",
-    help="Namespace of objects that name none. Default: default, or that of the kubeconfig's context.",
+    help="Namespace of objects that name none. Default: default; with --from-cluster the namespace of the kubeconfig's "
+    "context.",
 )
 @with_option
 @settings_option
@@ -45,10 +46,10 @@ Examples:
     "--output",
     type=click.Choice(["text", "json", "markdown"]),
     default="text",
-    help="The form of the output.",
+    help="How to print the result.",
 )
 @click.option(
-    "--fit", "fits", is_flag=True, help="Estimate whether the pods find nodes; with --from-cluster or --nodes."
+    "--fit", "fits", is_flag=True, help="Estimate whether the pods will find nodes; needs --from-cluster or --nodes."
 )
 @click.option(
     "--nodes",
@@ -58,7 +59,12 @@ Examples:
     "pods that run count too.",
 )
 @click.option("--show-values", "shows_values", is_flag=True, help="Show the values of environment variables too.")
-@click.option("--exit-code", "tells", is_flag=True, help="End with status 1 if there is a difference, with 0 if none.")
+@click.option(
+    "--exit-code",
+    "tells",
+    is_flag=True,
+    help="End with status 1 if there is a difference, and with 0 if there is none.",
+)
 @connection_options
 def diff(  # noqa: PLR0913 - one for each option
     *,
@@ -75,25 +81,25 @@ def diff(  # noqa: PLR0913 - one for each option
     tells: bool,
     connection: Connection,
 ) -> None:
-    """Say what will change if NEW is applied: objects and fields, which pods restart and why, GPUs, what is gone.
+    """Show what applying NEW will change: objects, fields, restarts of pods with the reason, GPUs, lost data and names.
 
-    OLD and NEW are files, directories or - for standard input. Objects that only OLD has count as removed; with
-    --from-cluster nothing is removed, as kubectl apply removes nothing. Values of Secrets are never shown, those of
-    environment variables only with --show-values. The peak of the resources counts all rollouts at the same time, and
-    no pods that are stopping. The exit status is 2 if the two cannot be compared, otherwise 0; with --exit-code it is 1
-    if they differ.
+    OLD and NEW are files, directories or - for standard input. Objects that are only in OLD count as removed; with
+    --from-cluster nothing is removed, because kubectl apply removes nothing. Values of Secrets are never shown, values
+    of environment variables only with --show-values. The highest use of resources assumes that all rollouts run at the
+    same time; pods that are stopping are not counted. The exit status is 2 if the two cannot be compared; with
+    --exit-code it is 1 if they differ; in all other cases it is 0.
 
-    --fit plays the rollouts on the nodes: GPUs, CPU and memory in the shape that a pod needs, nodeSelector, required
-    node affinity, taints, and what runs there. It says which pods would stay Pending, and why. It is an estimate: it
-    knows no preemption, no affinity between pods, no spread or topology constraints, no volumes, no devices of claims,
-    no autoscaler of nodes, and no pods of others that wait for a node too.
+    --fit simulates the rollouts on the nodes, with GPUs, CPU, memory, nodeSelector, required node affinity, taints and
+    the pods that run there, and shows which pods would stay Pending and why. It is an estimate: it ignores preemption,
+    affinity between pods, spread and topology constraints, volumes, devices of claims, node autoscalers, and other pods
+    that wait for a node.
     """
     _check_usage(files, is_live=is_live, revision=revision, installed=installed)
     _check_fit(fits=fits, is_live=is_live, nodes=nodes)
     from hooks.cli.comparison import compare, show  # noqa: PLC0415 - loads all that renders, `--help` needs none
-    from hooks.cli.sides import Sides  # noqa: PLC0415
+    from hooks.cli.sides import ComparedSides  # noqa: PLC0415
 
-    sides = Sides(
+    sides = ComparedSides(
         files=files,
         revision=revision,
         cluster=connection if is_live else None,

@@ -35,7 +35,7 @@ Examples:
     default="",
     metavar="NAMESPACE",
     callback=_parse_namespace,
-    help="The namespace of the hooks. Default: they are searched everywhere.",
+    help="Namespace in which the hooks run. Default: all namespaces are searched.",
 )
 @connection_options
 @click.option(
@@ -43,15 +43,16 @@ Examples:
     "--output",
     type=click.Choice(["text", "json"]),
     default="text",
-    help="The form in which findings are printed.",
+    help="How to print the findings.",
 )
 def doctor(*, namespace: str, connection: Connection, output: str) -> None:
-    """Check an installation, or say what is missing for one. Nothing in the cluster is changed.
+    """Check an installation, or list what a new one still needs. Nothing in the cluster is changed.
 
-    It looks at the versions of Kubernetes and Metacontroller, Metacontroller's flags, CRDs, controllers and optional
-    kinds, whether hooks and prober are reachable and objects synced, other controllers of the same objects (also the Go
-    operator), certificates and rights. Each problem has a remedy: the command that mends it. What your account may not
-    read is named, and not checked. The exit status is 1 if there is an error, else 0, also with warnings.
+    It checks the versions of Kubernetes and Metacontroller, Metacontroller's flags, CRDs, controllers, optional kinds,
+    certificates and rights; whether the hooks and the prober can be reached and objects are synced; and whether other
+    controllers, such as the Go operator, manage the same objects. For each problem it prints the command that solves
+    it. Checks that your account has no rights for are listed and skipped. The exit status is 1 if there is an error,
+    and 0 if there are only warnings.
     """
     try:
         with connect(connection) as cluster:

@@ -15,18 +15,11 @@ from hooks.offline.manifests.writing import guard_output
 from hooks.offline.picture.dot import write_dot
 from hooks.offline.picture.mermaid import write_mermaid
 from hooks.offline.picture.objects import Drawn, draw_rendered
-from hooks.offline.picture.page import write_page
 from hooks.offline.picture.parts import Picture
 from hooks.offline.picture.plan import Surroundings
-from hooks.offline.picture.svg import write_svg
 from hooks.settings import Settings
 
-_WRITERS: dict[str, Callable[[Sequence[Picture]], str]] = {
-    "mermaid": write_mermaid,
-    "dot": write_dot,
-    "svg": write_svg,
-    "html": write_page,
-}
+_WRITERS: dict[str, Callable[[Sequence[Picture]], str]] = {"mermaid": write_mermaid, "dot": write_dot}
 _GROVE = "grove"
 
 

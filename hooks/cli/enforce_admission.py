@@ -35,9 +35,9 @@ def enforce_admission(
 ) -> None:
     """Wait until admission answers with a trusted certificate, and set failurePolicy Fail in its webhooks.
 
-    Until then the webhooks stay as they are: with failurePolicy Ignore, writes pass that nobody judges. Webhooks that
-    fail closed already are not changed, and nobody is awaited for them. The exit status is 1 if admission did not
-    answer in time.
+    Until then the webhooks stay as they are: with failurePolicy Ignore, the API server stores objects that admission
+    has not checked. Webhooks that have failurePolicy Fail already are left as they are, without waiting. The exit
+    status is 1 if admission did not answer in time.
     """
     paths = [f"validatingwebhookconfigurations/{name}" for name in validating]
     paths += [f"mutatingwebhookconfigurations/{name}" for name in mutating]
@@ -48,7 +48,7 @@ def enforce_admission(
             enforcement = Enforcement(talk=talk, paths=tuple(paths), ask=ask_readiness, say=click.echo)
             said = enforcement.enforce(seconds)
     except Silent as silent:
-        kept = "the webhooks keep failurePolicy Ignore, so nothing is refused that nobody has judged"
+        kept = "the webhooks keep failurePolicy Ignore, so nothing is refused while admission is down"
         click.echo(f"{silent}; {kept}. Get the pods of the hooks ready, and run helm upgrade again", err=True)
         sys.exit(1)
     except Refused as error:

@@ -12,7 +12,7 @@ from hooks.cli.refusing import refuse
 from hooks.offline.explain.as_json import write_json
 from hooks.offline.explain.choosing import Chosen, Question, Unclear, choose, narrow
 from hooks.offline.explain.explaining import explain_all, explain_one
-from hooks.offline.explain.leaves import ObjectKey, Place
+from hooks.offline.explain.leaves import LeafPlace, ObjectKey
 from hooks.offline.explain.lookup import UnknownField, find_places, names_place, split_object, without_names
 from hooks.offline.explain.services import service_of
 from hooks.offline.explain.text import write_list, write_origin
@@ -36,7 +36,7 @@ Examples:
 @namespace_option
 @with_option
 @settings_option
-@click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", help="The form of the output.")
+@click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", help="How to print the result.")
 def explain(  # noqa: PLR0913 - one for each option
     *,
     file: str,
@@ -76,13 +76,13 @@ def explain(  # noqa: PLR0913 - one for each option
         click.echo(_write(chosen, places, wanted, output), nl=False)
 
 
-def _find(chosen: Chosen, field: str, key: ObjectKey | None) -> list[Place]:
+def _find(chosen: Chosen, field: str, key: ObjectKey | None) -> list[LeafPlace]:
     if not field:
         return _all(chosen, key)
     return find_places(field, chosen.case.made, service=chosen.service, key=key)
 
 
-def _write(chosen: Chosen, places: list[Place], field: str, output: str) -> str:
+def _write(chosen: Chosen, places: list[LeafPlace], field: str, output: str) -> str:
     """One value in full, several in a list."""
     is_one = len(places) == 1
     origins = [explain_one(chosen.case, places[0])] if is_one else explain_all(chosen.case, places)
@@ -93,7 +93,7 @@ def _write(chosen: Chosen, places: list[Place], field: str, output: str) -> str:
     return write_origin(origins[0], bold, variable=variable) if is_one else write_list(origins, bold)
 
 
-def _all(chosen: Chosen, key: ObjectKey | None) -> list[Place]:
+def _all(chosen: Chosen, key: ObjectKey | None) -> list[LeafPlace]:
     """All leaves of one object, of a service, or of the document; those of components are again in their children."""
     made = chosen.case.made
     if key:

@@ -13,17 +13,17 @@ from hooks.cli.options import (
 )
 from hooks.cli.values import parse_namespace
 
-_FORMS = ("mermaid", "dot", "svg", "html")
-_ENDINGS = {".mmd": "mermaid", ".mermaid": "mermaid", ".dot": "dot", ".gv": "dot", ".svg": "svg", ".html": "html"}
+_FORMS = ("mermaid", "dot")
+_ENDINGS = {".mmd": "mermaid", ".mermaid": "mermaid", ".dot": "dot", ".gv": "dot"}
 
 
 @click.command(
     epilog="""\b
 Examples:
   dynamo-hooks graph graph.yaml                            Mermaid, to paste into Markdown
-  dynamo-hooks graph --output-file graph.html graph.yaml
-  dynamo-hooks graph -o dot manifests/ | dot -Tpdf > graphs.pdf
-  dynamo-hooks graph -n inference --from-cluster llm --output-file llm.svg"""
+  dynamo-hooks graph --output-file graph.mmd graph.yaml
+  dynamo-hooks graph -o dot manifests/ | dot -Tsvg > graphs.svg
+  dynamo-hooks graph -n inference --from-cluster llm -o dot | dot -Tpdf > llm.pdf"""
 )
 @click.argument("files", nargs=-1, metavar="[FILE]…")
 @click.option(
@@ -45,7 +45,7 @@ Examples:
     "-o",
     "--output",
     type=click.Choice(_FORMS),
-    help="The form. Default: by the ending of --output-file, otherwise mermaid.",
+    help="The form. Default: what the ending of --output-file says; mermaid on standard output.",
 )
 @click.option(
     "--output-file",
@@ -71,7 +71,7 @@ def graph(  # noqa: PLR0913 - one for each option
 
     FILE is a file, a directory (read recursively) or - for standard input. Each graph is drawn with the models of the
     same files. Without --with, all optional kinds count as installed, Grove only where nothing else can run a graph.
-    Nothing of a picture needs a network or a script. If a manifest is refused, the exit status is 1.
+    Mermaid is drawn by GitHub, GitLab and editors, DOT by Graphviz. If a manifest is refused, the exit status is 1.
     """
     if bool(files) == bool(graphs):
         raise click.UsageError("give either FILE or --from-cluster GRAPH")

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from hooks.cli.cluster_options import connect
 from hooks.cli.refusals import describe_refusal
-from hooks.cli.sides import Sides, compare_sides, fail
+from hooks.cli.sides import ComparedSides, compare_sides, fail
 from hooks.clients.api_server import Refused
 from hooks.offline.diff.fitting import judge_fit
 from hooks.offline.diff.plan import Difference
@@ -13,7 +13,7 @@ from hooks.operating.machines import InvalidNodes, read_machines_file
 from hooks.settings import Settings
 
 
-def compare_on_nodes(sides: Sides, settings: Settings) -> Difference:
+def compare_on_nodes(sides: ComparedSides, settings: Settings) -> Difference:
     """The difference, with an estimate of the fit if it is asked for; ends the process if something cannot be read.
 
     Raises:

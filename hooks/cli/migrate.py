@@ -60,24 +60,27 @@ Examples:
     "--namespace",
     metavar="NAMESPACE",
     callback=lambda context, parameter, name: parse_namespace(context, parameter, name) if name else "",
-    help="The namespace to migrate. Default: that of the kubeconfig's context.",
+    help="Namespace to migrate. Default: the namespace of the kubeconfig's context.",
 )
 @click.option("-A", "--all-namespaces", "everywhere", is_flag=True, help="Migrate all namespaces.")
-@click.option("--apply", "applies", is_flag=True, help="Do what the plan says. Without it, nothing is changed.")
-@click.option("--force", is_flag=True, help="Go on although the Go operator runs. It may undo what is done.")
-@click.option("--back", "goes_back", is_flag=True, help="Print how to return to the Go operator. Nothing is changed.")
+@click.option("--apply", "applies", is_flag=True, help="Carry out the plan. Without this option nothing is changed.")
+@click.option("--force", is_flag=True, help="Continue although the Go operator still runs. It may undo the changes.")
+@click.option("--back", "goes_back", is_flag=True, help="Print the steps back to the Go operator. Nothing is changed.")
 @click.option(
     "--store-v1alpha1",
     "stores",
     is_flag=True,
-    help="Store all objects of the cluster as v1alpha1, and nothing else. The Go operator from 1.0 on stores v1beta1. "
-    "It must still run, or hooks that serve v1beta1.",
+    help="Only store all objects of the cluster as v1alpha1; the Go operator stores v1beta1 since 1.0. Either that "
+    "operator must still run, or these hooks with v1beta1 switched on.",
 )
 @click.option(
-    "--drop-v1beta1", "drops", is_flag=True, help="The same, and let the CRDs serve v1alpha1 only. No webhook is asked."
+    "--drop-v1beta1",
+    "drops",
+    is_flag=True,
+    help="As --store-v1alpha1; then the CRDs offer v1alpha1 only and need no webhook.",
 )
 @click.option("-v", "--verbose", is_flag=True, help="Print every object of the plan, with the reason.")
-@click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", help="The form of the plan.")
+@click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", help="How to print the plan.")
 @settings_option
 @connection_options
 def migrate(  # noqa: PLR0913 - one for each option
@@ -94,14 +97,14 @@ def migrate(  # noqa: PLR0913 - one for each option
     set_values: tuple[str, ...],
     connection: Connection,
 ) -> None:
-    """Take over graphs, components, models and requests that the Go operator left, without restarting their pods.
+    """Take over the graphs, components, models and requests of a Go operator, without restarting their pods.
 
-    Prints a plan: what is done to each object, which pods restart, and why. With --apply, does it; that can be
-    interrupted and run again at any time. Stop the Go operator before (this command says how), and install the
-    controllers afterwards. Give --set the settings with which the hooks run, if they are not the defaults.
+    Prints a plan: what will be done to each object, which pods will restart, and why. --apply carries it out; you can
+    interrupt it and run it again at any time. Stop the Go operator first (this command says how), and install the
+    controllers afterwards. If the hooks run with other settings than the defaults, give the same ones with --set.
 
-    A workload that the Go operator rendered is held: its pods stay as they are until its spec changes. The exit status
-    is 1 if --apply is refused, would be refused, or could not do all steps.
+    Pods that the Go operator rendered stay as they are until the spec of their graph or component changes. The exit
+    status is 1 if --apply is refused, would be refused, or could not do all steps.
     """
     if namespace and everywhere:
         raise click.UsageError("-n and --all-namespaces contradict each other; give one of them")

@@ -23,7 +23,7 @@ Examples:
 @namespace_option
 @with_option
 @settings_option
-@click.option("-o", "--output", type=click.Choice(["yaml", "json"]), default="yaml", help="The form of the output.")
+@click.option("-o", "--output", type=click.Choice(["yaml", "json"]), default="yaml", help="How to print the result.")
 def render(
     *, files: tuple[str, ...], namespace: str, installed: frozenset[str], set_values: tuple[str, ...], output: str
 ) -> None:

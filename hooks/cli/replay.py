@@ -11,7 +11,7 @@ from hooks.cli.options import read_settings, settings_option
 from hooks.errors import InvalidRequest
 from hooks.offline.manifests.writing import guard_output
 from hooks.offline.other_version import NotInstalled, installed, read_requirement, run_command
-from hooks.offline.replay import Group, group_differences
+from hooks.offline.replay import AnswerGroup, group_differences
 from hooks.recording.answering import replay_call
 from hooks.recording.calls import RecordedCall
 from hooks.recording.keeping import read_calls
@@ -30,18 +30,19 @@ Examples:
 )
 @click.argument("directory", type=click.Path(path_type=Path, exists=True, file_okay=False), metavar="DIR")
 @settings_option
-@click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", help="The form of the output.")
-@click.option("--exit-code", is_flag=True, help="End with 1 if an answer differs.")
+@click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", help="How to print the result.")
+@click.option("--exit-code", is_flag=True, help="End with status 1 if an answer differs.")
 @click.option(
     "--against",
     metavar="VERSION",
-    help="Let another version answer: a version, a wheel, or a checkout's folder. pip installs it for the time of the "
-    "command.",
+    help="Compare with the answers of another version: its number, a wheel, or the folder of a checkout. pip installs "
+    "it for this command only.",
 )
 @click.option(
     "--python",
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    help="Let the version answer that is installed for this interpreter.",
+    metavar="FILE",
+    help="Compare with the answers of the version that this Python interpreter has installed.",
 )
 def replay(
     *,
@@ -52,10 +53,11 @@ def replay(
     against: str | None,
     python: Path | None,
 ) -> None:
-    """Answer recorded calls again, and say where a version answers otherwise than the one that recorded them.
+    """Answer recorded calls again, and show where this version's answers differ from the recorded ones.
 
-    `dynamo-hooks serve --record DIR` records calls. This version answers, or the one of --against or --python. Nothing
-    outside is asked, and nothing is changed. Settings are those of the recording server; --set replaces single ones.
+    `dynamo-hooks serve --record DIR` records calls into DIR. With --against or --python another version answers them.
+    No server is called and nothing is changed. The settings are those of the recording server; --set changes single
+    ones.
     """
     if against and python:
         raise click.UsageError("--against and --python name two versions; give one of them")
@@ -91,11 +93,11 @@ def _replay_elsewhere(against: str | None, python: Path | None, arguments: Seque
         raise click.ClickException(str(error)) from error
 
 
-def _as_json(groups: Sequence[Group]) -> str:
+def _as_json(groups: Sequence[AnswerGroup]) -> str:
     return orjson.dumps([asdict(group) for group in groups], option=orjson.OPT_INDENT_2).decode()
 
 
-def _as_text(calls: Sequence[RecordedCall], groups: Sequence[Group]) -> str:
+def _as_text(calls: Sequence[RecordedCall], groups: Sequence[AnswerGroup]) -> str:
     versions, parents = sorted({call.version for call in calls}), {call.parent for call in calls}
     head = f"{_count(len(calls), 'call')} about {_count(len(parents), 'object')}, recorded by {', '.join(versions)}"
     if not groups:

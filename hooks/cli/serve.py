@@ -133,7 +133,7 @@ def _admit(bind: str, token_file: Path | None, settings: Settings) -> CallerToke
         if settings.callers == "token" and not is_loopback(bind):
             raise click.UsageError(
                 f"other machines can reach {bind}, and no token says who may call: give --token-file FILE, "
-                "or say --set callers=any if everybody may"
+                "or say --set callers=any if every caller may"
             )
         return None
     if settings.callers == "any":

@@ -19,7 +19,7 @@ _FAILED = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sides:
+class ComparedSides:
     """What is compared: files with files, with files at a revision of git, or with the objects of a cluster."""
 
     files: tuple[str, ...]
@@ -32,7 +32,7 @@ class Sides:
     nodes: Path | None = None
 
 
-def compare_sides(sides: Sides, settings: Settings) -> Difference:
+def compare_sides(sides: ComparedSides, settings: Settings) -> Difference:
     """The difference between files; if git cannot say one side, ends the process with exit status 2.
 
     Raises:

@@ -91,7 +91,7 @@ Examples:
     default="120",
     show_default=True,
     metavar="SECONDS",
-    help="How long to wait for Ready, in seconds of simulated time.",
+    help="How many simulated seconds to wait for Ready.",
 )
 @click.option(
     "--speed",
@@ -99,14 +99,15 @@ Examples:
     default="5",
     show_default=True,
     metavar="N",
-    help="Simulated seconds in each real second.",
+    help="How many simulated seconds pass in one real second.",
 )
 @click.option(
     "--hold",
     "held",
     multiple=True,
     metavar="GLOB",
-    help="Keep pods from becoming ready; the glob matches the pod's name, its owners' names and its label values.",
+    help="Keep these pods from becoming ready. The glob is compared with the pod's name, its owners' names and its "
+    "label values.",
 )
 @click.option(
     "--break",
@@ -114,27 +115,28 @@ Examples:
     multiple=True,
     metavar="GLOB=REASON",
     callback=_parse_faults,
-    help=f"Give pods a fault: {', '.join(PodFault)}. A Job's pod is not restarted, so it fails after a crash.",
+    help=f"Let these pods fail: {', '.join(PodFault)}. The pod of a Job is not restarted, so the Job fails after a "
+    "crash.",
 )
 @click.option(
     "--profiler-output",
     type=click.File(),
     metavar="FILE",
-    help="The output of profilers, one or more YAML documents. Default: a generated graph.",
+    help="What simulated profilers write: one or more YAML documents. Default: a generated graph.",
 )
 @click.option(
     "--given",
     multiple=True,
     metavar="KIND/NAME",
     callback=_parse_given,
-    help="A Secret, ConfigMap or claim that your cluster has and no manifest; may be a glob, such as Secret/*.",
+    help="A Secret, ConfigMap or claim that the cluster has but the manifests do not; may be a glob, such as Secret/*.",
 )
 @click.option(
     "-o",
     "--output",
     type=click.Choice(["text", "yaml", "json"]),
     default="text",
-    help="The form of the result: the tree of objects, the statuses, or everything.",
+    help="How to print the result: as a tree of objects, the statuses as YAML, or everything as JSON.",
 )
 def simulate(  # noqa: PLR0913, PLR0917 - one parameter for each option
     paths: tuple[str, ...],

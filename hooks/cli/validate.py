@@ -21,7 +21,7 @@ Examples:
     "--output",
     type=click.Choice(["text", "json", "github"]),
     default="text",
-    help="The form in which problems are printed; github marks their lines in a pull request of GitHub.",
+    help="How to print the problems; `github` marks their lines in a pull request on GitHub.",
 )
 def validate(
     *,

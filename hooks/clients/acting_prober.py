@@ -8,7 +8,7 @@ from functools import partial
 from typing import NoReturn
 
 from hooks.clients.api_server import ApiServer
-from hooks.clients.prober_lease import TICK_SECONDS, OnlyPod, SharedLease, Standing, Turns
+from hooks.clients.prober_lease import TICK_SECONDS, LeaseTurns, OnlyPod, SharedLease, Standing
 from hooks.errors import LeaveAlone, ProberUnavailable
 from hooks.model.prober_client import RELAY_PATH, RETRY_SECONDS, ProberClient
 from hooks.model.prober_messages import LoadReport, LoadRequest
@@ -40,7 +40,7 @@ class ActingProber:
     """The one prober that acts; `token` is what other hooks pods ask of callers, empty for nothing."""
 
     own: ProberClient
-    turns: Turns
+    turns: LeaseTurns
     token: Callable[[], str] = lambda: ""
     _others: dict[str, ProberClient] = field(default_factory=dict)
 
@@ -94,7 +94,7 @@ def set_up_prober(settings: Settings, port: int, token: Callable[[], str]) -> Ac
     return ActingProber(own=own, turns=_find_turns(settings, own, port), token=token)
 
 
-def _find_turns(settings: Settings, own: ProberClient, port: int) -> Turns:
+def _find_turns(settings: Settings, own: ProberClient, port: int) -> LeaseTurns:
     if settings.hook_replicas == 1:
         return OnlyPod(prober=own)
     server, address = ApiServer.in_cluster(), os.environ.get(ADDRESS_VARIABLE, "")

@@ -50,7 +50,7 @@ def object_path(kind: GroupVersionKind, namespace: str, name: str) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class ServerAnswer:
     """An HTTP status, and the JSON object in the body; {} if the body is something else."""
 
     status: int
@@ -111,7 +111,7 @@ class Conversation:
         *,
         also: tuple[HTTPStatus, ...] = (),
         patch: str = MERGE_PATCH,
-    ) -> Answer:
+    ) -> ServerAnswer:
         """The answer to one request: a success, or a status in `also`; `patch` is the content type of a PATCH.
 
         Raises:
@@ -159,10 +159,10 @@ def write_headers(
     return headers
 
 
-def read_pages(read: Callable[[Mapping[str, str | int]], Answer], **query: str) -> Iterator[Answer]:
+def read_pages(read: Callable[[Mapping[str, str | int]], ServerAnswer], **query: str) -> Iterator[ServerAnswer]:
     """The pages of a list, of which `read` reads one by a query.
 
-    If the server forgets the list between two pages (410), and `read` allows that, the list is read anew, so an object
+    If the server forgets the list between two pages (410), and `read` allows that, the list is read again, so an object
     may come twice.
     """
     more = ""
@@ -180,13 +180,13 @@ def is_served(read: Callable[[str], Mapping[str, Any] | None], kind: GroupVersio
     return any(resource.get("kind") == kind.kind for resource in group.get("resources") or ())
 
 
-def read_answer(response: requests.Response, request: str, also: tuple[HTTPStatus, ...] = ()) -> Answer:
+def read_answer(response: requests.Response, request: str, also: tuple[HTTPStatus, ...] = ()) -> ServerAnswer:
     """The answer in a response, if it is a success or a status in `also`; `request` names the request in messages.
 
     Raises:
         Refused: any other status; the message has what the API server says.
     """
-    answer = Answer(status=response.status_code, body=read_body(response))
+    answer = ServerAnswer(status=response.status_code, body=read_body(response))
     if answer.status in also or HTTPStatus.OK <= answer.status < HTTPStatus.MULTIPLE_CHOICES:
         return answer
     reason = answer.body.get("message") or response.reason

@@ -19,7 +19,7 @@ from http import HTTPStatus
 
 from hooks.clients.api_server import ApiServer, Conversation, Refused, object_path
 from hooks.k8s import kinds
-from hooks.model.pod_addresses import OWN, NamedAddress, Verdict, Verdicts, describe_doubt, judge_address
+from hooks.model.pod_addresses import OWN, AddressVerdict, NamedAddress, Verdicts, describe_doubt, judge_address
 
 READ_SECONDS, DEADLINE_SECONDS = 1.0, 2.0
 """How long a call begins to read further pods, and how long the last answer may take."""
@@ -77,7 +77,7 @@ class PodReader:
         """The verdict on each address; reads the pods of those that are not known, or not any more. Never raises."""
         server = self._server
         if server is None:
-            return {one: Verdict(doubt=describe_doubt(one, _NO_ACCESS)) for one in addresses}
+            return {one: AddressVerdict(doubt=describe_doubt(one, _NO_ACCESS)) for one in addresses}
         verdicts = dict.fromkeys(addresses, OWN)
         if not (unclear := self._find_unclear(addresses, server.clock())):
             return verdicts
@@ -182,13 +182,13 @@ class PodReader:
                 known.refusal, known.read_at = refusal, now
                 known.due_at = now + (_wait_again(known.refusals) if refusal else _wait_good(one))
 
-    def _judge(self, one: NamedAddress, now: float) -> Verdict:
+    def _judge(self, one: NamedAddress, now: float) -> AddressVerdict:
         known = self._known.get(one)
         if known is not None and known.refusal is not None and (known.refusal or now < known.read_at + KEPT_SECONDS):
-            return Verdict(refusal=known.refusal) if known.refusal else OWN
+            return AddressVerdict(refusal=known.refusal) if known.refusal else OWN
         reason = self._find_fault(one.namespace, -math.inf) or _WAITING
         is_new = known is None or (known.refusal is None and now < known.since + self._new_seconds)
-        return Verdict(doubt=describe_doubt(one, reason), is_new=is_new)
+        return AddressVerdict(doubt=describe_doubt(one, reason), is_new=is_new)
 
 
 def _wait_again(refusals: int) -> float:

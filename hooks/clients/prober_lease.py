@@ -41,7 +41,7 @@ class Standing:
     fault: str = ""
 
 
-class Turns(Protocol):
+class LeaseTurns(Protocol):
     """Says which prober acts, and keeps that true; `keep` never raises."""
 
     def look(self) -> Standing:

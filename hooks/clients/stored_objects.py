@@ -80,7 +80,7 @@ class StoredObjects:
         return clique
 
     def check_write_back(self, effect: WriteBackReplicas) -> ReadManifest | None:
-        """The stored graph to write into; None if it does not exist. It is read anew at each call.
+        """The stored graph to write into; None if it does not exist. It is read again at each call.
 
         Raises:
             Unwanted: the stored adapter and graph do not ask for these replicas.

@@ -11,7 +11,7 @@ from hooks.component.placement import Orchestrator, Placement, Role
 from hooks.component.plan import ComponentPlan
 from hooks.component.pod_template import build_pod
 from hooks.k8s.types import Manifest, build_metadata, name_of, sort_manifests
-from hooks.k8s.workloads import PodTemplate, build_deployment
+from hooks.k8s.workloads import WorkloadTemplate, build_deployment
 from hooks.metacontroller.children import Children
 from hooks.problems import Problem
 
@@ -70,7 +70,7 @@ def _build_deployment(plan: ComponentPlan) -> _Workloads:
         replicas=plan.replicas,
         match_labels={contract.LABEL_SELECTOR: name},
         strategy=plan.strategy,
-        template=PodTemplate(labels=plan.pod_labels, annotations=plan.pod_annotations, spec=pod.spec),
+        template=WorkloadTemplate(labels=plan.pod_labels, annotations=plan.pod_annotations, spec=pod.spec),
     )
     return _Workloads(wanted=(deployment,), children=(deployment,), warnings=pod.warnings)
 

@@ -21,7 +21,7 @@ from hooks.component.pod_template import BuiltPod, PodPlan, build_pod
 from hooks.errors import InvalidSpec
 from hooks.k8s.hashing import canonical_json, short_hash
 from hooks.k8s.types import Manifest, PodSpec, ReadManifest, annotations_of, build_metadata, is_deleting
-from hooks.k8s.workloads import PodTemplate, build_leader_worker_set, build_pod_group
+from hooks.k8s.workloads import WorkloadTemplate, build_leader_worker_set, build_pod_group
 from hooks.problems import SPEC, FieldPath, Problem
 from hooks.rules import component as rules
 
@@ -232,7 +232,7 @@ def _own_annotations(planned: PlannedSet, node_count: int, metadata: GroupMetada
     return {contract.ANNOTATION_GANG_QUEUE: queue} if queue else {}
 
 
-def _build_template(metadata: GroupMetadata, spec: PodSpec, role: Role, planned: PlannedSet) -> PodTemplate:
+def _build_template(metadata: GroupMetadata, spec: PodSpec, role: Role, planned: PlannedSet) -> WorkloadTemplate:
     """Build the template of one role; our labels override all others.
 
     Pods of a numbered set name its PodGroup; where LeaderWorkerSet makes the gangs, it names them in the pods.
@@ -244,7 +244,7 @@ def _build_template(metadata: GroupMetadata, spec: PodSpec, role: Role, planned:
     annotations = {key: value for key, value in metadata.pod_annotations.items() if key != contract.ANNOTATION_GANG}
     named = {} if planned.index is None else {contract.ANNOTATION_GANG: planned.name}
     gang: PodSpec = {**spec, "schedulerName": contract.VOLCANO_SCHEDULER}
-    return PodTemplate(
+    return WorkloadTemplate(
         labels={**labels, **_label(planned), contract.LABEL_ROLE: role.value},
         annotations={**annotations, **named},
         spec=gang,

@@ -92,7 +92,7 @@ def measure_progress(plan: ComponentPlan, built: Built, seen: ObservedComponent,
     )
 
 
-def has_no_pods(plan: ComponentPlan, seen: Workloads) -> bool:
+def awaits_first_pods(plan: ComponentPlan, seen: Workloads) -> bool:
     """Whether the pods of a wanted Deployment are still to be created."""
     is_wanted = plan.groups is None and plan.replicas > 0 and not plan.waits_for
     live = seen.deployment

@@ -13,7 +13,7 @@ from hooks.component.explain import explain
 from hooks.component.groups import GroupsPlan
 from hooks.component.observe import ObservedComponent, Workloads, first_set
 from hooks.component.plan import ComponentPlan
-from hooks.component.progress import Progress, has_no_pods
+from hooks.component.progress import Progress, awaits_first_pods
 from hooks.component.projection import keep_projected
 from hooks.component.reasons import ComponentReason
 from hooks.k8s.conditions import READY, Condition, Truth, find_beginning, find_condition, merge_conditions
@@ -71,7 +71,11 @@ def report(
     waiting = build_held_condition(request.parent, progress.held)
     conditions = (*of_workloads, progress.applied.condition, judge_spec(), *waiting)
     counts = _count_groups(plan.subject.name, plan.groups, seen.workloads) if plan.groups else _count(seen.workloads)
-    if not counts and has_no_pods(plan, seen.workloads) and not any(one.is_lasting for one in progress.of_workloads):
+    if (
+        not counts
+        and awaits_first_pods(plan, seen.workloads)
+        and not any(one.is_lasting for one in progress.of_workloads)
+    ):
         counts = count_new(plan.subject.name)
     service = {**counts, **plan.projection} if counts else {}
     seconds = min((one for one in (state.seconds, progress.applied.resync_after_seconds) if one), default=0.0)

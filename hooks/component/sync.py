@@ -11,7 +11,7 @@ from hooks.component.holding import hold_component, mark_workloads
 from hooks.component.keeping import keep_discovered
 from hooks.component.observe import ObservedComponent, observe, observe_workloads, without_progress
 from hooks.component.plan import ComponentPlan, plan_component, refuse_multinode
-from hooks.component.progress import find_component_deviations, has_no_pods, measure_progress
+from hooks.component.progress import awaits_first_pods, find_component_deviations, measure_progress
 from hooks.component.reasons import ComponentReason
 from hooks.component.related import resolve_related
 from hooks.component.status import report, report_problems
@@ -83,7 +83,7 @@ def _digest(parent_key: bytes) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Grounds:
+class ComponentGrounds:
     """All inputs of a component's plan. It is the key of the plan's cache, so `plan_on` receives nothing else.
 
     Two are equal if all their fields are equal. The hash is that of one field, because live objects have no hash.
@@ -98,7 +98,7 @@ class Grounds:
 
 
 @lru_cache(maxsize=2 * CACHED_PARENTS)
-def plan_on(grounds: Grounds) -> tuple[ComponentPlan, Built]:
+def plan_on(grounds: ComponentGrounds) -> tuple[ComponentPlan, Built]:
     """The plan of a component without problems, and its marked children, built once."""
     component, _ = _read(grounds.parent_key)
     plan = plan_component(component, grounds.seen, grounds.settings)
@@ -110,13 +110,15 @@ def _build(plan: ComponentPlan, parent_key: bytes) -> Built:
 
 
 def _render(request: SyncRequest, parent_key: bytes, seen: ObservedComponent, facts: Facts) -> SyncAnswer:
-    found, built = plan_on(Grounds(parent_key=parent_key, seen=without_progress(seen), settings=facts.settings))
+    found, built = plan_on(
+        ComponentGrounds(parent_key=parent_key, seen=without_progress(seen), settings=facts.settings)
+    )
     plan = keep_discovered(found, seen)
     if plan is not found:
         built = _build(plan, parent_key)
     built = hold_component(plan, built, request, seen=seen, settings=facts.settings)
     deviations = find_component_deviations(plan, built, request)
-    applied = judge_deviations(request, deviations, facts.now, is_coming_up=has_no_pods(plan, seen.workloads))
+    applied = judge_deviations(request, deviations, facts.now, is_coming_up=awaits_first_pods(plan, seen.workloads))
     progress = measure_progress(plan, built, seen, applied)
     warnings = (*plan.warnings, *texts_of(built.warnings))
     reported = report(request, plan, progress, seen=seen, warnings=warnings, now=facts.now)

@@ -18,7 +18,7 @@ from hooks.problems import SPEC, Key, Problem
 from hooks.rules import graph as rules
 from hooks.rules import topology
 from hooks.validation.judging import Findings
-from hooks.validation.review import Review, User
+from hooks.validation.review import Requester, Review
 
 _ACCOUNT = "system:serviceaccount"
 
@@ -39,7 +39,7 @@ def find_graph_changes(new: GraphDeployment, old: ReadManifest, review: Review) 
     return Findings(problems=problems, warnings=engine.warnings)
 
 
-def may_change_replicas(user: User | None, graph: GraphDeployment, review: Review) -> bool:
+def may_change_replicas(user: Requester | None, graph: GraphDeployment, review: Review) -> bool:
     """Whether the user may scale: the graph's own planner, Metacontroller, the hooks, and users named in settings.
 
     Names must match exactly; a request without a user may not.

@@ -19,7 +19,7 @@ from hooks.k8s.conditions import READY, find_condition, is_true
 from hooks.k8s.pod_reasons import cannot_pull
 from hooks.k8s.quantities import canonical_quantity
 from hooks.k8s.rbac import RoleReference
-from hooks.k8s.same import MAX_KEPT, Same
+from hooks.k8s.same import MAX_KEPT, ByIdentity
 from hooks.k8s.types import GroupVersionKind, Json, ReadManifest, is_controlled_by, is_deleting, labels_of, name_of
 from hooks.metacontroller.last_applied import read_applied_spec
 from hooks.metacontroller.protocol import SyncRequest
@@ -125,7 +125,7 @@ def observe(request: SyncRequest, settings: Settings) -> ObservedGraph:
     foreign = {name_of(claim): _observe_claim(claim) for claim in related if not is_controlled_by(claim, uid)}
     pods = _observe_pods(request)
     return ObservedGraph(
-        components={name_of(child): _observe_component(Same(child)) for child in children.of(contract.COMPONENT)},
+        components={name_of(child): _observe_component(ByIdentity(child)) for child in children.of(contract.COMPONENT)},
         adapters={name_of(a): _replicas_of(a) for a in children.of(contract.SCALING_ADAPTER)},
         claims={**{name_of(claim): _observe_claim(claim) for claim in own}, **claims},
         foreign_claims={name: claim for name, claim in foreign.items() if name not in claims},
@@ -183,7 +183,7 @@ def _observe_pods(request: SyncRequest) -> dict[str, tuple[ReadManifest, ...]]:
 
 
 @lru_cache(maxsize=MAX_KEPT)
-def _observe_component(same: Same) -> ChildComponent:
+def _observe_component(same: ByIdentity) -> ChildComponent:
     """The component, read once: most calls have the same parsed object as the one before."""
     child = same.value
     status = child.get("status") or {}

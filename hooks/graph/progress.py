@@ -85,7 +85,7 @@ def measure_graph(plan: GraphPlan, seen: ObservedGraph, applied: Applied) -> Gra
     )
 
 
-def has_no_pods(plan: GraphPlan, seen: ObservedGraph) -> bool:
+def awaits_first_pods(plan: GraphPlan, seen: ObservedGraph) -> bool:
     """Whether the pods of all components are still to be created, and some are wanted."""
     if plan.blocked_by or plan.grove is not None or not any(one.spec.get("replicas", 1) for one in plan.components):
         return False
@@ -97,7 +97,7 @@ def _find_new(plan: GraphPlan, seen: ObservedGraph, judged: Mapping[str, Judged]
 
     A component that is missing beside others with pods was deleted, or is a new service of an old graph.
     """
-    is_coming_up = has_no_pods(plan, seen)
+    is_coming_up = awaits_first_pods(plan, seen)
     return {
         one.name: describe_new(int(one.spec.get("replicas", 1)))
         for one in plan.components

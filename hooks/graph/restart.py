@@ -45,7 +45,7 @@ class StoredRestart(StrEnum):
     ENDED = "Completed, Failed or Superseded"
 
 
-class Step(StrEnum):
+class RestartStep(StrEnum):
     """What is done with `status.restart`: drop it, keep it, or run the restart until all services have restarted."""
 
     DROP = "drop"
@@ -53,15 +53,15 @@ class Step(StrEnum):
     RUN = "run"
 
 
-_STEPS: Mapping[tuple[RequestedId, StoredRestart], Step] = {
-    (RequestedId.NOTHING, StoredRestart.NOWHERE): Step.DROP,
-    (RequestedId.NOTHING, StoredRestart.UNDER_WAY): Step.DROP,
-    (RequestedId.NOTHING, StoredRestart.ENDED): Step.KEEP,
-    (RequestedId.THE_SAME, StoredRestart.UNDER_WAY): Step.RUN,
-    (RequestedId.THE_SAME, StoredRestart.ENDED): Step.KEEP,
-    (RequestedId.ANOTHER, StoredRestart.NOWHERE): Step.RUN,
-    (RequestedId.ANOTHER, StoredRestart.UNDER_WAY): Step.RUN,
-    (RequestedId.ANOTHER, StoredRestart.ENDED): Step.RUN,
+_STEPS: Mapping[tuple[RequestedId, StoredRestart], RestartStep] = {
+    (RequestedId.NOTHING, StoredRestart.NOWHERE): RestartStep.DROP,
+    (RequestedId.NOTHING, StoredRestart.UNDER_WAY): RestartStep.DROP,
+    (RequestedId.NOTHING, StoredRestart.ENDED): RestartStep.KEEP,
+    (RequestedId.THE_SAME, StoredRestart.UNDER_WAY): RestartStep.RUN,
+    (RequestedId.THE_SAME, StoredRestart.ENDED): RestartStep.KEEP,
+    (RequestedId.ANOTHER, StoredRestart.NOWHERE): RestartStep.RUN,
+    (RequestedId.ANOTHER, StoredRestart.UNDER_WAY): RestartStep.RUN,
+    (RequestedId.ANOTHER, StoredRestart.ENDED): RestartStep.RUN,
 }
 _ENDED = frozenset({RestartPhase.COMPLETED, RestartPhase.FAILED, RestartPhase.SUPERSEDED})
 _PARALLEL = "Parallel"
@@ -114,16 +114,16 @@ def plan_restart(graph: GraphDeployment, stored: Mapping[str, Json], observed: M
     asked = graph.spec.restart.id if graph.spec.restart else ""
     kept = {service: observed[service] for service in _names(graph) if observed.get(service)}
     match _STEPS[_classify_requested(asked, stored), _classify_stored(stored)]:
-        case Step.DROP:
+        case RestartStep.DROP:
             return RestartPlan(status={}, restart_ids=kept)
-        case Step.KEEP if stored["phase"] == RestartPhase.COMPLETED:
+        case RestartStep.KEEP if stored["phase"] == RestartPhase.COMPLETED:
             ids = {service: observed.get(service, str(stored["observedID"])) for service in _names(graph)}
             return RestartPlan(
                 status=stored, restart_ids={service: restart for service, restart in ids.items() if restart}
             )
-        case Step.KEEP:
+        case RestartStep.KEEP:
             return RestartPlan(status=stored, restart_ids=kept)
-        case Step.RUN:
+        case RestartStep.RUN:
             return _run(graph, asked, stored, observed)
 
 

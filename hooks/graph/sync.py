@@ -16,7 +16,7 @@ from hooks.graph.holding import Holding, hold_graph, mark_workloads
 from hooks.graph.observe import ObservedGraph, observe, without_progress
 from hooks.graph.plan import GraphPlan, plan_graph
 from hooks.graph.pool_selector import choose_selector
-from hooks.graph.progress import GraphProgress, find_graph_deviations, has_no_pods, measure_graph
+from hooks.graph.progress import GraphProgress, awaits_first_pods, find_graph_deviations, measure_graph
 from hooks.graph.related import resolve_related
 from hooks.graph.restart import RestartPlan, advance, observe_restart_ids, plan_restart
 from hooks.graph.standing_path import GraphPath
@@ -121,7 +121,7 @@ def _read_valid(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Grounds:
+class GraphGrounds:
     """All inputs of a graph's plan. It is the key of the plan's cache, so `plan_on` receives nothing else.
 
     Two are equal if all their fields are equal. The hash is that of one field, because maps have no hash.
@@ -137,7 +137,7 @@ class Grounds:
 
 
 @lru_cache(maxsize=CACHED_PARENTS)
-def plan_on(grounds: Grounds) -> tuple[GraphPlan, Children]:
+def plan_on(grounds: GraphGrounds) -> tuple[GraphPlan, Children]:
     """The plan and its children, built once."""
     seen = grounds.seen
     graph, services = _read_valid(grounds.parent_key, seen.installed, seen.standing, seen.grove.set_name)
@@ -160,7 +160,7 @@ def _plan_restarting(request: SyncRequest, parent_key: bytes, seen: ObservedGrap
     """Plan with the ids that the restart has set; if services became ready, let the restart proceed and plan again."""
     graph, _ = _read_valid(parent_key, seen.installed, seen.standing, seen.grove.set_name)
     restart = plan_restart(graph, _read_restart(request), observe_restart_ids(graph, seen))
-    grounds = Grounds(
+    grounds = GraphGrounds(
         parent_key=parent_key, seen=without_progress(seen), restarts=restart.restart_ids, settings=facts.settings
     )
     measure = partial(_measure, request, facts, seen)
@@ -174,12 +174,12 @@ def _plan_restarting(request: SyncRequest, parent_key: bytes, seen: ObservedGrap
 
 
 def _measure(
-    request: SyncRequest, facts: Facts, seen: ObservedGraph, *, restart: RestartPlan, grounds: Grounds
+    request: SyncRequest, facts: Facts, seen: ObservedGraph, *, restart: RestartPlan, grounds: GraphGrounds
 ) -> _Planned:
     holding = hold_graph(*plan_on(grounds), request, seen=seen, settings=facts.settings)
     plan, children = holding.plan, choose_selector(holding.plan, holding.children, seen)
     deviations = find_graph_deviations(plan, children, request)
-    applied = judge_deviations(request, deviations, facts.now, is_coming_up=has_no_pods(plan, seen))
+    applied = judge_deviations(request, deviations, facts.now, is_coming_up=awaits_first_pods(plan, seen))
     held = build_held_condition(request.parent, _name_held(holding, seen))
     progress = replace(measure_graph(plan, seen, applied), held=held)
     children = keep_ending(children, plan, request, seen=seen, unready=progress.unready)

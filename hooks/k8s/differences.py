@@ -32,7 +32,7 @@ _METADATA = ("labels", "annotations")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Difference:
+class FieldDifference:
     """The first field in which an object differs; `live` is None if the field is absent.
 
     `is_secret`: no message may contain the values.
@@ -53,16 +53,18 @@ class Difference:
         return f"{self.path} is {'missing' if is_missing else _write(self.live)}, wanted {_write(self.wanted)}"
 
 
-def find_difference(wanted: ReadManifest, live: ReadManifest) -> Difference | None:
+def find_difference(wanted: ReadManifest, live: ReadManifest) -> FieldDifference | None:
     """The first difference between a wanted object and the live one of its name; None if there is none."""
     return next(find_differences(wanted, live), None)
 
 
-def find_differences(wanted: ReadManifest, live: ReadManifest) -> Iterator[Difference]:
+def find_differences(wanted: ReadManifest, live: ReadManifest) -> Iterator[FieldDifference]:
     """All differences between a wanted object and the live one of its name, in the order of their paths."""
     for path, ours, theirs in _find_in_object(wanted, live):
         secret = wanted["kind"] == kinds.SECRET.kind and path.parts[0] in SECRET_FIELDS
-        yield Difference(path=path, wanted=ours, live=theirs, is_secret=secret or not PAIR_LISTS.isdisjoint(path.parts))
+        yield FieldDifference(
+            path=path, wanted=ours, live=theirs, is_secret=secret or not PAIR_LISTS.isdisjoint(path.parts)
+        )
 
 
 _Found = tuple[FieldPath, Json, Json]

@@ -7,10 +7,10 @@ would cost as much as what the caches save.
 from hooks.k8s.types import ReadManifest
 
 MAX_KEPT = 128
-"""About as many as the objects whose parsed values are kept, so that a cache by `Same` keeps few others in memory."""
+"""About as many as the objects whose parsed values are kept: a cache by identity then keeps few others in memory."""
 
 
-class Same:
+class ByIdentity:
     """An object as a key; the cache refers to it, so no other object gets its identity."""
 
     __slots__ = ("value",)
@@ -22,4 +22,4 @@ class Same:
         return id(self.value)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Same) and self.value is other.value
+        return isinstance(other, ByIdentity) and self.value is other.value

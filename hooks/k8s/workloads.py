@@ -10,7 +10,7 @@ RECREATE: Mapping[str, Json] = {"type": "Recreate"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PodTemplate:
+class WorkloadTemplate:
     """The template from which a workload creates pods."""
 
     labels: Mapping[str, str]
@@ -39,7 +39,7 @@ def build_deployment(
     replicas: int,
     match_labels: Mapping[str, str],
     strategy: Mapping[str, Json],
-    template: PodTemplate,
+    template: WorkloadTemplate,
 ) -> Manifest:
     """Build a Deployment; its selector can never change."""
     spec = {
@@ -52,7 +52,7 @@ def build_deployment(
 
 
 def build_leader_worker_set(
-    metadata: ObjectMeta, *, replicas: int, size: int, leader: PodTemplate, worker: PodTemplate
+    metadata: ObjectMeta, *, replicas: int, size: int, leader: WorkloadTemplate, worker: WorkloadTemplate
 ) -> Manifest:
     """Build a LeaderWorkerSet of so many groups: a leader and `size - 1` workers, created as soon as the leader exists.
 
@@ -83,7 +83,7 @@ def build_pod_group(metadata: ObjectMeta, *, min_member: int) -> Manifest:
 def build_job(
     metadata: ObjectMeta,
     *,
-    template: PodTemplate,
+    template: WorkloadTemplate,
     retries: int,
     deadline_seconds: int,
     failure_rules: Sequence[Mapping[str, Json]] = (),

@@ -104,7 +104,7 @@ def _read(text: str, bounds: Bounds, *, with_places: bool) -> Iterator[YamlDocum
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         place = _place(mark) if mark else Mark()
-        if error.problem == _PARSER_TOO_DEEP:
+        if error.problem == _PARSER_IS_TOO_DEEP:
             raise _refusal(BoundExceeded, _TOO_DEEP, place) from error
         raise _refusal(SyntaxError, _TAB if _is_tab(text, place) else str(error.problem), place) from error
     except yaml.reader.ReaderError as error:
@@ -115,10 +115,11 @@ def _read(text: str, bounds: Bounds, *, with_places: bool) -> Iterator[YamlDocum
         raise _refusal(BoundExceeded, "it is nested too deeply, or an alias contains itself", Mark()) from error
 
 
-_TAB = "a tab stands where only blanks may indent"
+_PARSER_IS_TOO_DEEP = "exceeded maximum nesting depth"
+"""What libyaml 0.2.6 and later say of lists and objects that stand 1000 deep; they read so far ahead."""
+
 _TOO_DEEP = f"it is nested more than {MAX_DEPTH} deep, or an alias contains itself"
-_PARSER_TOO_DEEP = "exceeded maximum nesting depth"
-"""What the parser says beyond 1,000 levels since PyYAML 6.0.4: it looks ahead, so it comes before our own bound."""
+_TAB = "a tab stands where only blanks may indent"
 _SHOWN = 80
 """The most characters of a name in a message."""
 

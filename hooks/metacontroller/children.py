@@ -16,7 +16,7 @@ import orjson
 
 from hooks import contract
 from hooks.errors import ChildTooLarge, InvalidAnswer, UndeclaredKinds
-from hooks.k8s.same import Same
+from hooks.k8s.same import ByIdentity
 from hooks.k8s.types import GroupVersionKind, Json, Manifest, gvk_of, name_of
 
 MAX_CHILD_BYTES = 200 * 1024
@@ -32,10 +32,10 @@ _OPTIONS = orjson.OPT_SORT_KEYS | orjson.OPT_PASSTHROUGH_DATETIME | orjson.OPT_P
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ChildPlace:
     """Where a wanted child is in a request; `namespace` is empty for that of the parent."""
 
-    same: Same
+    same: ByIdentity
     kind: GroupVersionKind
     name: str
     namespace: str
@@ -88,10 +88,11 @@ class Children(tuple[Manifest, ...]):
         return b"[%s]" % b",".join(texts)
 
     @cached_property
-    def places(self) -> tuple[Place, ...]:
+    def places(self) -> tuple[ChildPlace, ...]:
         """The place of each child, in their order."""
         return tuple(
-            Place(Same(child), gvk_of(child), name_of(child), child["metadata"].get("namespace", "")) for child in self
+            ChildPlace(ByIdentity(child), gvk_of(child), name_of(child), child["metadata"].get("namespace", ""))
+            for child in self
         )
 
     @cached_property

@@ -11,7 +11,7 @@ import orjson
 
 from hooks.errors import InvalidSpec
 from hooks.k8s.nesting import nests_lists
-from hooks.k8s.same import Same
+from hooks.k8s.same import ByIdentity
 from hooks.k8s.types import Manifest, ReadManifest
 from hooks.problems import HERE
 from hooks.rules import reading
@@ -35,13 +35,13 @@ def make_parent_key(parent: ReadManifest) -> bytes:
     metadata = parent["metadata"]
     known = {key: metadata[key] for key in _METADATA if key in metadata}
     try:
-        return _write(orjson.dumps(known), Same(parent.get("spec") or {}))
+        return _write(orjson.dumps(known), ByIdentity(parent.get("spec") or {}))
     except orjson.JSONEncodeError as error:
         raise InvalidSpec(reading.DEPTH.at(HERE)) from error
 
 
 @lru_cache(maxsize=2 * CACHED_PARENTS)
-def _write(metadata: bytes, spec: Same) -> bytes:
+def _write(metadata: bytes, spec: ByIdentity) -> bytes:
     """The key; it is the same object while the spec is, so that Python knows its hash."""
     if nests_lists(spec.value):
         raise InvalidSpec(reading.DEPTH.at(HERE))

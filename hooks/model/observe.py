@@ -11,18 +11,18 @@ from typing import NamedTuple
 from hooks import contract
 from hooks.k8s import kinds
 from hooks.k8s.names import MAX_SUBDOMAIN
-from hooks.k8s.same import MAX_KEPT, Same
+from hooks.k8s.same import MAX_KEPT, ByIdentity
 from hooks.k8s.types import Json, ReadManifest, labels_of, name_of
 from hooks.metacontroller.protocol import Objects, SyncRequest
 from hooks.model.engine_addresses import AddressRule, find_refusal
-from hooks.model.pod_addresses import OWN, NamedAddress, Verdict, Verdicts, refuse_reference
+from hooks.model.pod_addresses import OWN, AddressVerdict, NamedAddress, Verdicts, refuse_reference
 from hooks.policy import identity
 from hooks.settings import Settings
 
 _LABEL_SERVICE = "kubernetes.io/service-name"
 _FAMILIES = ("IPv4", "IPv6")
 """In the order of choice."""
-_UNCHECKED = Verdict(doubt="not called: nobody checked whether its address is that of its pod")
+_UNCHECKED = AddressVerdict(doubt="not called: its address was not compared with that of its pod")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,11 +130,11 @@ def observe_endpoints(slices: Iterable[ReadManifest], port: int, rule: AddressRu
 
     Source: Dynamo operator, internal/modelendpoint/discovery.go.
     """
-    return _observe_endpoints(tuple(map(Same, slices)), port, rule)
+    return _observe_endpoints(tuple(map(ByIdentity, slices)), port, rule)
 
 
 @lru_cache(maxsize=MAX_KEPT)
-def _observe_endpoints(slices: tuple[Same, ...], port: int, rule: AddressRule) -> SeenEndpoints:
+def _observe_endpoints(slices: tuple[ByIdentity, ...], port: int, rule: AddressRule) -> SeenEndpoints:
     """The endpoints of the same slices once: those of most calls are the parsed objects of the call before."""
     seen = tuple(
         address

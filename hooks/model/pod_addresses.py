@@ -35,7 +35,7 @@ class NamedAddress(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
+class AddressVerdict:
     """Whether an address is that of its pod; if both texts are empty, it is.
 
     `refusal` says why it is not. `doubt` says why nobody knows; `is_new` is a doubt that may end with the next sync.
@@ -46,9 +46,9 @@ class Verdict:
     is_new: bool = False
 
 
-OWN = Verdict()
+OWN = AddressVerdict()
 """The address is that of its pod."""
-Verdicts = Mapping[NamedAddress, Verdict]
+Verdicts = Mapping[NamedAddress, AddressVerdict]
 CheckAddresses = Callable[[tuple[NamedAddress, ...]], Verdicts]
 """Says of each address whether it is that of its pod."""
 
@@ -108,4 +108,4 @@ def write_verdicts(verdicts: Verdicts) -> bytes:
 
 def read_verdicts(text: bytes) -> Verdicts:
     """The verdicts of a recording; null is none."""
-    return dict(msgspec.json.decode(text, type=list[tuple[NamedAddress, Verdict]] | None) or ())
+    return dict(msgspec.json.decode(text, type=list[tuple[NamedAddress, AddressVerdict]] | None) or ())

@@ -17,7 +17,7 @@ from hooks.metacontroller.protocol import SyncAnswer
 from hooks.problems import HERE, SPEC, Key, Problem
 from hooks.rules import reading as rules
 from hooks.settings.facts import Facts
-from hooks.world.asking import HOOKS, Reader, ask
+from hooks.world.asking import HOOKS, WorldReader, ask
 from hooks.world.objects import Beside, World
 from hooks.world.ownership import controller_reference, with_owner
 from hooks.world.spreading import Spread, in_one_part
@@ -49,11 +49,11 @@ def render(
     return spread(partial(_render_part, reader=reader, facts=facts), documents)
 
 
-def _render_part(documents: Sequence[Manifest], *, reader: Reader, facts: Facts) -> list[Rendered]:
+def _render_part(documents: Sequence[Manifest], *, reader: WorldReader, facts: Facts) -> list[Rendered]:
     return [_render_one(document, reader, facts) for document in documents]
 
 
-def _render_one(document: Manifest, reader: Reader, facts: Facts) -> Rendered:
+def _render_one(document: Manifest, reader: WorldReader, facts: Facts) -> Rendered:
     if gvk_of(document) not in HOOKS:
         return Rendered(source=document, children=() if gvk_of(document) in OUR_KINDS else (document,))
     try:
@@ -88,7 +88,7 @@ def _place_in_parent(child: Manifest, problem: Problem) -> Problem:
     return rules.CHILD_OF_SERVICE.at(path, kind=kind, name=name, problem=problem)
 
 
-def _ask(parent: Manifest, reader: Reader, facts: Facts) -> SyncAnswer:
+def _ask(parent: Manifest, reader: WorldReader, facts: Facts) -> SyncAnswer:
     answer = ask(parent, reader, facts)
     Children.of(answer.children).check({kind.key for kind in reader.declared_by(gvk_of(parent))})
     return answer

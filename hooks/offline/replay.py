@@ -15,7 +15,7 @@ _CHILDREN = ("children", "attachments")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Group:
+class AnswerGroup:
     """One difference: the hook and stage, what it is about, the difference in words, and the parents that have it."""
 
     path: str
@@ -25,14 +25,14 @@ class Group:
     calls: int
 
 
-def group_differences(replayed: Iterable[tuple[RecordedCall, Answered]]) -> list[Group]:
+def group_differences(replayed: Iterable[tuple[RecordedCall, Answered]]) -> list[AnswerGroup]:
     """All differences, the most frequent first."""
     found: dict[tuple[str, str, str], list[str]] = {}
     for call, answered in replayed:
         for about, what in find_differences(call.answered, answered):
             found.setdefault((call.path, about, what), []).append(call.parent)
     groups = [
-        Group(path=path, about=about, what=what, parents=tuple(sorted(set(parents))), calls=len(parents))
+        AnswerGroup(path=path, about=about, what=what, parents=tuple(sorted(set(parents))), calls=len(parents))
         for (path, about, what), parents in found.items()
     ]
     return sorted(groups, key=lambda group: (-group.calls, group.path, group.about, group.what))

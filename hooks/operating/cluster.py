@@ -21,8 +21,8 @@ from urllib3.exceptions import InsecureRequestWarning
 
 from hooks.clients.api_server import (
     MERGE_PATCH,
-    Answer,
     Refused,
+    ServerAnswer,
     collection_path,
     read_answer,
     read_pages,
@@ -65,7 +65,7 @@ class Cluster:
         query: Mapping[str, str | int] | None = None,
         also: tuple[HTTPStatus, ...] = (),
         patch: str = MERGE_PATCH,
-    ) -> Answer:
+    ) -> ServerAnswer:
         """The answer to one request: a success, or a status in `also`; `patch` is the content type of a PATCH."""
         options: dict[str, Any] = {"timeout": self.seconds, "allow_redirects": False}
         try:
@@ -101,7 +101,7 @@ class Cluster:
     def read_all(self, kind: GroupVersionKind, namespace: str = "", **query: str) -> Iterator[ReadManifest]:
         """All objects of a kind, page by page, with the kind in each; `query` such as `labelSelector`.
 
-        Nothing if the kind does not exist. If the server forgets the list between two pages (410), it is read anew, so
+        Nothing if the kind does not exist. If the server forgets the list between two pages (410), it is read again, so
         an object may come twice.
         """
         path, also = collection_path(kind, namespace), (HTTPStatus.NOT_FOUND, HTTPStatus.GONE)
@@ -132,7 +132,7 @@ class Cluster:
     ) -> ReadManifest:
         """Change the object `found`, which needs a kind, a name and its namespace; returns it as stored.
 
-        It is refused (409) if the object was deleted and created anew, or changed since it was read: the patch carries
+        It is refused (409) if the object was deleted and created again, or changed since it was read: the patch carries
         the uid and resourceVersion of `found` where these are known and `change` names no others. A trial is judged
         like any other, and changes nothing.
         """
@@ -143,7 +143,7 @@ class Cluster:
         return self.ask("PATCH", path + _below(subresource), body, query=query, patch=patch).body
 
     def delete(self, found: ReadManifest, propagation: str = "Background") -> None:
-        """Delete the object `found`, unless it was deleted and created anew since, or is gone already."""
+        """Delete the object `found`, unless it was deleted and created again since, or is gone already."""
         metadata = found["metadata"]
         path = path_of(gvk_of(found), metadata["name"], str(metadata.get("namespace") or ""))
         options: dict[str, Any] = {"apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": propagation}

@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import quote
 
 from hooks import contract
-from hooks.clients.api_server import Answer, Refused, collection_path, read_pages
+from hooks.clients.api_server import Refused, ServerAnswer, collection_path, read_pages
 from hooks.crds.owner_versions import find_foreign_owner
 from hooks.k8s import kinds
 from hooks.k8s.types import GroupVersionKind, Manifest, ReadManifest, name_of, plural_of
@@ -101,8 +101,8 @@ def _keep(
 def _read_all(get: Get, path: str, kind: GroupVersionKind, query: Mapping[str, str]) -> list[Manifest]:
     """All objects, page by page; a list that the server forgot in between (410) is a refusal."""
 
-    def read(query: Mapping[str, str | int]) -> Answer:
-        return Answer(status=HTTPStatus.OK, body=get(path, query) or {})
+    def read(query: Mapping[str, str | int]) -> ServerAnswer:
+        return ServerAnswer(status=HTTPStatus.OK, body=get(path, query) or {})
 
     header = {"apiVersion": kind.api_version, "kind": kind.kind}
     return [{**header, **one} for page in read_pages(read, **query) for one in page.body.get("items") or ()]

@@ -211,7 +211,7 @@ def _resolve_user(user: Mapping[str, Any], access: Access) -> User:
     if user.get("auth-provider"):
         raise InvalidKubeconfig("the user has an auth-provider, which is gone from Kubernetes; use an exec plugin")
     if impersonated := next((key for key in user if key == "as" or key.startswith("as-")), None):
-        raise InvalidKubeconfig(f"the user acts as somebody else ({impersonated}), which is not supported here")
+        raise InvalidKubeconfig(f"the user acts as another user ({impersonated}), which is not supported here")
     certificate, key = _read_pem(user, "client-certificate"), _read_pem(user, "client-key")
     if (certificate is None) != (key is None):
         raise InvalidKubeconfig("the user has a client certificate without its key, or a key without its certificate")

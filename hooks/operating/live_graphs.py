@@ -13,14 +13,14 @@ from hooks.settings import Settings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LiveGraph:
+class DrawnGraph:
     """The picture of a graph in a cluster; `unread` are sentences about what the user may not read."""
 
     picture: Picture
     unread: tuple[str, ...]
 
 
-def draw_live_graph(cluster: Cluster, name: str, namespace: str, settings: Settings) -> LiveGraph | None:
+def draw_live_graph(cluster: Cluster, name: str, namespace: str, settings: Settings) -> DrawnGraph | None:
     """Read and draw a graph; None if there is none of this name.
 
     Raises:
@@ -38,4 +38,4 @@ def draw_live_graph(cluster: Cluster, name: str, namespace: str, settings: Setti
         children=(*found.of_kind(contract.COMPONENT), *found.of_kind(contract.SCALING_ADAPTER)),
         is_live=True,
     )
-    return LiveGraph(picture=draw_graph(apply_defaults(graph), around), unread=found.unread)
+    return DrawnGraph(picture=draw_graph(apply_defaults(graph), around), unread=found.unread)

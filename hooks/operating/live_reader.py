@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 @dataclass(slots=True, kw_only=True)
-class Reader:
+class LiveReader:
     """The cluster, and what could not be read of it so far: what it is, with the API server's sentence."""
 
     cluster: Cluster
@@ -30,7 +30,7 @@ class Reader:
         """What was read, or `otherwise` with a note if the user may not read it.
 
         Raises:
-            Refused: the API server fails otherwise, or does not answer.
+            Refused: the API server does not answer, or fails for another reason.
         """
         try:
             return read()
@@ -69,7 +69,7 @@ def read_graph(
     Raises:
         Refused: the API server does not answer.
     """
-    reader, namespace = Reader(cluster=cluster), str(graph["metadata"]["namespace"])
+    reader, namespace = LiveReader(cluster=cluster), str(graph["metadata"]["namespace"])
     selector = f"{contract.LABEL_GRAPH}={name_of(graph)}"
     found = [
         *(one for kind in labelled for one in reader.read_all(title_of(kind), kind, namespace, labelSelector=selector)),

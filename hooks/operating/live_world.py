@@ -13,7 +13,7 @@ from hooks.k8s.types import GroupVersionKind, ReadManifest, gvk_of, plural_of
 from hooks.metacontroller.controllers import CHILD_KINDS, OUR_KINDS, declared_by
 from hooks.metacontroller.protocol import RelatedRule
 from hooks.operating.cluster import Cluster
-from hooks.operating.live_reader import Reader, find_installed, header_of, title_of
+from hooks.operating.live_reader import LiveReader, find_installed, header_of, title_of
 from hooks.settings.facts import Facts
 from hooks.world.asking import HOOKS, ask_for_related
 from hooks.world.objects import ObjectId, World
@@ -31,7 +31,7 @@ def read_world(cluster: Cluster, namespaces: Iterable[str], facts: Facts) -> Wor
     Raises:
         Refused: the API server does not answer, or refuses to show the objects of Dynamo.
     """
-    readers = [_NamespaceReader(reader=Reader(cluster=cluster), namespace=namespace) for namespace in namespaces]
+    readers = [_NamespaceReader(reader=LiveReader(cluster=cluster), namespace=namespace) for namespace in namespaces]
     installed = find_installed(cluster) if readers else frozenset[str]()
     for reader in readers:
         reader.read_parents()
@@ -46,7 +46,7 @@ def read_world(cluster: Cluster, namespaces: Iterable[str], facts: Facts) -> Wor
 class _NamespaceReader:
     """Collects the objects of one namespace, or of all, each once."""
 
-    reader: Reader
+    reader: LiveReader
     namespace: str
     objects: dict[ObjectId, ReadManifest] = field(default_factory=dict)
 

@@ -48,7 +48,7 @@ _CONVERSION = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Check:
+class SelfCheck:
     """One check: a name, and a function that returns what is wrong, empty if nothing is."""
 
     name: str
@@ -57,7 +57,7 @@ class Check:
 
 def list_checks(
     session: requests.Session, url: str, token: str, *, admission_url: str = "", trusted: bool | str = True
-) -> Iterator[Check]:
+) -> Iterator[SelfCheck]:
     """All checks of an installation, fewer without a token or an admission URL; `trusted` is as `requests` takes it."""
 
     def get(base: str, verify: bool | str) -> str:
@@ -67,10 +67,12 @@ def list_checks(
         headers = {"Authorization": f"Bearer {shown}"} if shown else {}
         return session.post(f"{url}/graph/customize", json=_CALL, headers=headers, timeout=_SECONDS)
 
-    yield Check(name="the hooks are ready", find_fault=lambda: get(url, verify=True))
-    yield Check(name="the hooks answer a call about a graph", find_fault=lambda: _expect_rules(call(token)))
+    yield SelfCheck(name="the hooks are ready", find_fault=lambda: get(url, verify=True))
+    yield SelfCheck(name="the hooks answer a call about a graph", find_fault=lambda: _expect_rules(call(token)))
     if token:
-        yield Check(name="the hooks refuse a caller without the token", find_fault=lambda: _expect_refusal(call("")))
+        yield SelfCheck(
+            name="the hooks refuse a caller without the token", find_fault=lambda: _expect_refusal(call(""))
+        )
     if admission_url:
         path = f"{admission_url}/admission/validate/dynamographdeployments"
 
@@ -81,11 +83,11 @@ def list_checks(
             url = f"{admission_url}/convert"
             return _expect_converted(session.post(url, json=_CONVERSION, timeout=_SECONDS, verify=trusted))
 
-        yield Check(
+        yield SelfCheck(
             name="admission is ready, with a trusted certificate", find_fault=lambda: get(admission_url, trusted)
         )
-        yield Check(name="admission allows a valid graph", find_fault=review)
-        yield Check(name="a graph is converted to v1beta1", find_fault=convert)
+        yield SelfCheck(name="admission allows a valid graph", find_fault=review)
+        yield SelfCheck(name="a graph is converted to v1beta1", find_fault=convert)
 
 
 def _describe(response: requests.Response) -> str:
@@ -117,7 +119,7 @@ def _expect_converted(response: requests.Response) -> str:
     return "" if versions == ["nvidia.com/v1beta1"] else f"it answered: {answer}"
 
 
-def run_check(check: Check) -> str:
+def run_check(check: SelfCheck) -> str:
     """What is wrong, one line; empty if nothing is."""
     try:
         return check.find_fault()

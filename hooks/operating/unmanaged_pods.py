@@ -11,7 +11,7 @@ from hooks.k8s import kinds
 from hooks.k8s.types import GroupVersionKind, ReadManifest, controller_of, plural_of
 from hooks.k8s.unmanaged_pods import find_unmanaged
 from hooks.metacontroller.controllers import OUR_KINDS
-from hooks.operating.live_reader import Reader, title_of
+from hooks.operating.live_reader import LiveReader, title_of
 
 _LONGEST = 8
 """A chain of owners is no longer: pod, PodClique, scaling group, set, graph."""
@@ -23,7 +23,7 @@ class _Owner:
     uid: str
 
 
-def read_unmanaged(reader: Reader, ours: Iterable[ReadManifest]) -> tuple[ReadManifest, ...]:
+def read_unmanaged(reader: LiveReader, ours: Iterable[ReadManifest]) -> tuple[ReadManifest, ...]:
     """The pods of all namespaces that nobody manages; `ours` are all graphs and components.
 
     Nothing is said of pods whose owners the user may not read.

@@ -31,9 +31,9 @@ from hooks.k8s.types import Json, name_of
 from hooks.metacontroller.effects import Event, ObjectReference
 from hooks.metacontroller.protocol import SyncRequest
 from hooks.policy.condition_events import change_of, find_change
-from hooks.policy.deviations import NO_OWNER, Deviance, Deviation, Origin
+from hooks.policy.deviations import NO_OWNER, ChildOrigin, Deviance, Deviation
 from hooks.policy.overriding import explain_override, find_writer_of
-from hooks.policy.standing import GRACE_SECONDS, LASTING, AppliedReason, Standing, judge_standing
+from hooks.policy.standing import GRACE_SECONDS, LASTING, AppliedReason, AppliedStanding, judge_standing
 
 APPLIED = "Applied"
 _MEMORIES = frozenset({AppliedReason.CHANGED, AppliedReason.RESTORED, AppliedReason.OVERRIDDEN})
@@ -144,7 +144,7 @@ def _seconds_to_come_up(request: SyncRequest, previous: Mapping[str, Json], now:
     return seconds_left(previous.get("lastTransitionTime", ""), GRACE_SECONDS, now)
 
 
-def _explain(deviation: Deviation, request: SyncRequest, standing: Standing) -> Judged:
+def _explain(deviation: Deviation, request: SyncRequest, standing: AppliedStanding) -> Judged:
     what, explanation = _describe(deviation), Explanation(reason=NotReadyReason.PROGRESSING)
     is_lasting = deviation.state in standing.lasting and deviation.state is not Deviance.WITHHELD
     if deviation.holder and not is_lasting:
@@ -174,17 +174,17 @@ def _describe_holder(deviation: Deviation) -> str:
     return f"the {deviation.title} that exists {whose}"
 
 
-def _explain_origin(deviation: Deviation, origin: Origin, request: SyncRequest) -> Explanation:
+def _explain_origin(deviation: Deviation, origin: ChildOrigin, request: SyncRequest) -> Explanation:
     parent, label = request.parent, contract.LABEL_CONTROLLER_UID
     namespace, uid = parent["metadata"]["namespace"], parent["metadata"].get("uid", "")
     give = f"-n {namespace} {label}={uid} --overwrite"
     match origin:
-        case Origin.GO_OPERATOR:
+        case ChildOrigin.GO_OPERATOR:
             finding, remedy = "was left by the Go operator", f"dynamo-hooks migrate -n {namespace} --apply"
-        case Origin.UNLABELLED:
+        case ChildOrigin.UNLABELLED:
             which = f"{deviation.kind.kind.lower()} {deviation.name}"
             finding, remedy = f"lost its label {label}", f"give it back: kubectl label {which} {give}"
-        case Origin.DELETED:
+        case ChildOrigin.DELETED:
             # All that it left has its uid; other kinds are not looked for, and are only missing.
             every = f"kubectl label {','.join(request.children.resources())} -l {label}={deviation.former} {give}"
             finding = f"was left by a deleted {parent['kind']} of this name"
@@ -204,11 +204,11 @@ def _explain_lasting(deviation: Deviation, request: SyncRequest) -> Explanation:
     if deviation.holder:
         # What somebody else owns is in use there: another graph's component, for example.
         remedy = "rename one of the two"
-        remedy += ", or delete that object if nobody needs it" if deviation.holder == NO_OWNER else ""
+        remedy += ", or delete that object if it is not needed" if deviation.holder == NO_OWNER else ""
         return Explanation(reason=NotReadyReason.NAME_TAKEN, finding=_describe_holder(deviation), remedy=remedy)
     if deviation.state is Deviance.MISSING:
         remedy = (
-            f"if the API server refuses it, {refused} shows the Event SyncError; if an object of somebody else has its "
+            f"if the API server refuses it, {refused} shows the Event SyncError; if an object of another owner has its "
             f"name, {live} shows the owner"
         )
         return Explanation(reason=NotReadyReason.MISSING, remedy=remedy)

@@ -10,9 +10,9 @@ from enum import StrEnum
 from functools import lru_cache
 
 from hooks import contract
-from hooks.k8s.differences import Difference, find_difference
+from hooks.k8s.differences import FieldDifference, find_difference
 from hooks.k8s.pod_sets import pods_by_role
-from hooks.k8s.same import MAX_KEPT, Same
+from hooks.k8s.same import MAX_KEPT, ByIdentity
 from hooks.k8s.types import (
     GroupVersionKind,
     Json,
@@ -31,7 +31,7 @@ from hooks.metacontroller.last_applied import read_last_applied
 from hooks.metacontroller.protocol import SyncRequest
 
 
-class Origin(StrEnum):
+class ChildOrigin(StrEnum):
     """Whose an object without an owner was, that has the name of a missing child of the parent and its labels."""
 
     GO_OPERATOR = "Go operator"
@@ -66,10 +66,10 @@ class Deviation:
     kind: GroupVersionKind
     name: str
     state: Deviance
-    difference: Difference | None = None
+    difference: FieldDifference | None = None
     why: str = ""
     holder: str = ""
-    origin: Origin | None = None
+    origin: ChildOrigin | None = None
     former: str = ""
     is_updated: bool = True
 
@@ -120,9 +120,9 @@ def _find(wanted: Children, request: SyncRequest, unmanaged: Unmanaged) -> Itera
         elif is_deleting(live):
             yield Deviation(kind=kind, name=name, state=Deviance.WITHHELD, why="it is being deleted")
         elif kind in unmanaged.fixed:
-            if deviation := _compare_fixed(place.same, Same(live)):
+            if deviation := _compare_fixed(place.same, ByIdentity(live)):
                 yield deviation
-        elif kind not in unmanaged.existing and (deviation := _compare(place.same, Same(live))):
+        elif kind not in unmanaged.existing and (deviation := _compare(place.same, ByIdentity(live))):
             yield deviation
 
 
@@ -148,7 +148,7 @@ class _Content:
 
 
 @lru_cache(maxsize=MAX_KEPT)
-def _compare_fixed(wanted: Same, live: Same) -> Deviation | None:
+def _compare_fixed(wanted: ByIdentity, live: ByIdentity) -> Deviation | None:
     """Compare the content of two objects once, without labels and annotations."""
     difference = find_difference({**wanted.value, "metadata": {}}, live.value)
     if difference is None:
@@ -158,13 +158,13 @@ def _compare_fixed(wanted: Same, live: Same) -> Deviation | None:
 
 
 @lru_cache(maxsize=MAX_KEPT)
-def _compare(returned: Same, live: Same) -> Deviation | None:
+def _compare(returned: ByIdentity, live: ByIdentity) -> Deviation | None:
     """Compare two objects once: plans and parsed objects are cached, so most calls have the same two."""
     return _compare_content(returned, _Content.of(live.value))
 
 
 @lru_cache(maxsize=MAX_KEPT)
-def _compare_content(returned: Same, content: _Content) -> Deviation | None:
+def _compare_content(returned: ByIdentity, content: _Content) -> Deviation | None:
     wanted, live = _without_marks(returned.value), content.value
     kind, name, applied = gvk_of(wanted), name_of(wanted), read_last_applied(live)
     difference = find_difference(wanted, live)
@@ -199,15 +199,15 @@ def is_left_behind(found: ReadManifest | None, parent: ReadManifest) -> bool:
     return controller_of(found) is None and any(_names_parent(labels, parent) for labels in _find_labels(found))
 
 
-def _find_origin(found: ReadManifest | None, parent: ReadManifest) -> Origin | None:
+def _find_origin(found: ReadManifest | None, parent: ReadManifest) -> ChildOrigin | None:
     """Whose the object was; None if it is somebody else's."""
     if found is None:
         return None
     is_ours = contract.ANNOTATION_LAST_APPLIED in annotations_of(found)
     if is_left_behind(found, parent):
-        return Origin.UNLABELLED if is_ours else Origin.GO_OPERATOR
+        return ChildOrigin.UNLABELLED if is_ours else ChildOrigin.GO_OPERATOR
     has_labels = any(_names_parent(labels, parent) for labels in _find_labels(found))
-    return Origin.DELETED if is_ours and controller_of(found) is None and has_labels else None
+    return ChildOrigin.DELETED if is_ours and controller_of(found) is None and has_labels else None
 
 
 def _names_parent(labels: Mapping[str, Json], parent: ReadManifest) -> bool:

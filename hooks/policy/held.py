@@ -38,7 +38,7 @@ _LENGTH = 12
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class HeldMark:
     """The value of the annotation: the revision of the code and the digest of the spec that a workload comes from."""
 
     revision: int
@@ -68,16 +68,16 @@ def digest_graph(graph: ReadManifest, restarts: Mapping[str, str]) -> str:
     return _digest(_of_graph(graph, {service: restarts.get(service, "") for service in services}))
 
 
-def read_mark(workload: ReadManifest) -> Mark | None:
+def read_mark(workload: ReadManifest) -> HeldMark | None:
     """The mark in a workload's annotations; None if there is none, or if it cannot be read."""
     value = annotations_of(workload).get(contract.ANNOTATION_RENDERING, "")
     revision, _, digest = value.partition(".")
-    return Mark(int(revision), digest) if revision.isascii() and revision.isdigit() and digest else None
+    return HeldMark(int(revision), digest) if revision.isascii() and revision.isdigit() and digest else None
 
 
 def mark(workload: ReadManifest, digest: str, revision: int | None = None) -> Manifest:
     """The workload with the mark of this revision, by default the present one; it replaces an earlier mark."""
-    found = Mark(RENDERING_REVISION if revision is None else revision, digest)
+    found = HeldMark(RENDERING_REVISION if revision is None else revision, digest)
     annotations = {**annotations_of(workload), contract.ANNOTATION_RENDERING: str(found)}
     return {**workload, "metadata": {**workload["metadata"], "annotations": dict(sorted(annotations.items()))}}
 

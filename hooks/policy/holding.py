@@ -10,7 +10,7 @@ from functools import lru_cache
 from hooks import contract
 from hooks.k8s import kinds, pod_sets
 from hooks.k8s.conditions import Condition
-from hooks.k8s.same import MAX_KEPT, Same
+from hooks.k8s.same import MAX_KEPT, ByIdentity
 from hooks.k8s.types import GroupVersionKind, Json, Manifest, ReadManifest, annotations_of, gvk_of, is_deleting, name_of
 from hooks.metacontroller.last_applied import read_last_applied
 from hooks.policy.held import FOREIGN_REVISION, NOT_ROLLING, mark, read_mark
@@ -48,11 +48,11 @@ def find_held(wanted: Manifest, live: ReadManifest | None) -> Manifest | None:
     if live is None or is_deleting(live):
         return None
     applied = read_last_applied(live)
-    return None if applied is None else _choose_held(Same(wanted), Same(applied))
+    return None if applied is None else _choose_held(ByIdentity(wanted), ByIdentity(applied))
 
 
 @lru_cache(maxsize=MAX_KEPT)
-def _choose_held(returned: Same, last: Same) -> Manifest | None:
+def _choose_held(returned: ByIdentity, last: ByIdentity) -> Manifest | None:
     """The same for a workload that was last applied like this; plans and last-applied objects are cached."""
     wanted, applied = returned.value, last.value
     now, before = read_mark(wanted), read_mark(applied)

@@ -35,7 +35,7 @@ GROUP_NAME_FORM = Rule(
     reason=Reason.NAME,
 )
 GROUP_COUNT = Rule(
-    name="group-count", text="{path} is {count}, must be at most {most} for a component over several nodes"
+    name="group-count", text="{path}: is {count}, must be at most {most} for a component over several nodes"
 )
 GROUP_COMMAND = Rule(
     name="group-command",
@@ -47,7 +47,7 @@ GROUP_ARGS = Rule(
     text="{path}: container Args cannot be empty for LWS pod; set the arguments of the command",
     reason=Reason.REQUIRED,
 )
-NODE_COUNT = Rule(name="node-count", text="{path} is {count}, must be from 2 to {most}")
+NODE_COUNT = Rule(name="node-count", text="{path}: is {count}, must be from 2 to {most}")
 NO_ORCHESTRATOR = Rule(
     name="no-orchestrator",
     text=(

@@ -11,7 +11,7 @@ from hooks.problems import Place, Reason, Rule, Severity
 FAILED_PASS = "failed to reconcile Dynamo components deployments"  # noqa: S105 - upstream's text, no password
 
 _CREATED = "is required when create is true"
-_NAME_FORM = "{path} {name!r} must consist of lower case letters, digits, '-' and '.'"
+_NAME_FORM = "{path}: {name!r} must consist of lower case letters, digits, '-' and '.'"
 _ANNOTATION = "CEL does not see metadata.annotations"
 
 SERVICES = Rule(name="services", text="{path} must have at least one service", reason=Reason.REQUIRED, place=Place.CEL)
@@ -42,7 +42,7 @@ CLAIM_CLASS_FORM = Rule(
 )
 CLAIM_NAME_FORM = Rule(name="claim-name-form", text=_NAME_FORM, reason=Reason.NAME)
 CLAIM_QUANTITY = Rule(name="claim-quantity", text="{path}: {why}")
-CLAIM_SIZE_POSITIVE = Rule(name="claim-size-positive", text="{path} {size} must be greater than zero")
+CLAIM_SIZE_POSITIVE = Rule(name="claim-size-positive", text="{path}: {size} must be greater than zero")
 RESTART_ID = Rule(name="restart-id", text="{path} is required", reason=Reason.REQUIRED, place=Place.CEL)
 RESTART_PARALLEL = Rule(
     name="restart-parallel", text="{path} cannot be specified when strategy is parallel", place=Place.CEL
@@ -58,13 +58,13 @@ RESTART_UNKNOWN = Rule(name="restart-unknown", text="{path} contains unknown ser
 GRAPH_NAME_FORM = Rule(name="graph-name-form", text=_NAME_FORM, reason=Reason.NAME)
 GRAPH_NAME_LENGTH = Rule(
     name="graph-name-length",
-    text="{path} has {length} characters, must have at most 63: it becomes a label",
+    text="{path}: has {length} characters, must have at most 63: it becomes a label",
     reason=Reason.NAME,
     place=Place.CEL,
 )
 SERVICE_NAMES_DIFFER = Rule(
     name="service-names-differ",
-    text="{path} and {other} would both be named {name}; rename one",
+    text="{path}: its objects would be named {name}, as those of {other}; rename one",
     reason=Reason.NAME,
     place=Place.CEL,
 )
@@ -99,7 +99,7 @@ GROVE_NAME_KEPT = Rule(
     text=(
         "{path}: combined resource name length {length} exceeds the 45-character pod-name limit (PodCliqueSet {name} + "
         "{parts}), and the graph's PodCliqueSet keeps its name; shorten this name to at most {most} characters, or "
-        "delete the graph and create it anew"
+        "delete the graph and create it again"
     ),
     reason=Reason.NAME,
     place=Place.WEBHOOK,
@@ -123,8 +123,8 @@ NODE_TOPOLOGY = Rule(
 GROVE_NODES = Rule(
     name="grove-nodes",
     text=(
-        "{path} cannot change from {old} to {new}: Grove keeps it for as long as the PodCliqueSet exists; delete the "
-        "graph and create it anew, or switch Grove off by the graph's annotation " + contract.ANNOTATION_ENABLE_GROVE
+        "{path}: cannot change from {old} to {new}: Grove keeps it for as long as the PodCliqueSet exists; delete the "
+        "graph and create it again, or switch Grove off by the graph's annotation " + contract.ANNOTATION_ENABLE_GROVE
     ),
     reason=Reason.IMMUTABLE,
     place=Place.WEBHOOK,
@@ -153,8 +153,8 @@ PRIORITY_CLASS_NAME = Rule(
 PRIORITY_CLASS_IDLE = Rule(
     name="priority-class-idle",
     text=(
-        "{path} has no effect, because this graph does not run under Grove; set extraPodSpec.priorityClassName of each "
-        "service instead"
+        "{path}: has no effect, because this graph does not run under Grove; set extraPodSpec.priorityClassName of "
+        "each service instead"
     ),
     severity=Severity.WARNING,
 )
@@ -169,11 +169,12 @@ MANAGED_REPLICAS = Rule(
     why="it needs the user",
 )
 ENV_NAME_REQUIRED = Rule(name="env-name-required", text="{path} is required", reason=Reason.REQUIRED)
-ENV_VALUE_STRING = Rule(name="env-value-string", text="{path} of {name} must be a string; quote it")
+ENV_VALUE_STRING = Rule(name="env-value-string", text="{path}: the value of {name} must be a string; quote it")
 RESTART_ANNOTATION = Rule(
     name="restart-annotation",
     text=(
-        "{path} is written by restarts: once the service has pods, another value here changes nothing. Use spec.restart"
+        "{path}: is written by restarts: once the service has pods, another value here changes nothing; "
+        "use spec.restart"
     ),
     severity=Severity.WARNING,
 )

@@ -11,7 +11,7 @@ from hooks.problems import Reason, Rule, Severity
 GROVE_GRAPH_NAME = Rule(
     name="grove-graph-name",
     text=(
-        "{path} {name!r} must begin with a letter and contain no '.': Grove names a Service and the hosts of all pods "
+        "{path}: {name!r} must begin with a letter and contain no '.': Grove names a Service and the hosts of all pods "
         "after it"
     ),
     reason=Reason.NAME,
@@ -26,28 +26,28 @@ GROVE_SERVICE_NUMBER = Rule(
     text="{path}: the name must not be a number: Grove names a Service of its own {name}-0",
     reason=Reason.NAME,
 )
-GROVE_POD_FIELD = Rule(name="grove-pod-field", text="{path} must be absent: Grove places pods itself")
+GROVE_POD_FIELD = Rule(name="grove-pod-field", text="{path}: must be absent: Grove places pods itself")
 GROVE_CLIQUES_DIFFER = Rule(
     name="grove-cliques-differ",
-    text="{path} and {other} would both have a clique {clique}; rename one",
+    text="{path}: its clique would be named {clique}, as that of {other}; rename one",
     reason=Reason.NAME,
 )
 GROVE_CLIQUE_OF_GROUP = Rule(
     name="grove-clique-of-group",
-    text="{path} would be named like a part of {other}; rename one",
+    text="{path}: would be named like a part of {other}; rename one",
     reason=Reason.NAME,
 )
 GROVE_SCHEDULER = Rule(
-    name="grove-scheduler", text="{path} must be the same in all services under Grove, found {found}"
+    name="grove-scheduler", text="{path}: must be the same in all services under Grove, found {found}"
 )
 GROVE_UPDATE_STRATEGY = Rule(
-    name="grove-update-strategy", text="{path} is {value!r}, must be one of {choices}; Grove knows no other"
+    name="grove-update-strategy", text="{path}: is {value!r}, must be one of {choices}; Grove knows no other"
 )
 GROVE_FIXED = Rule(
     name="grove-fixed",
     text=(
         "PodCliqueSet {name} cannot change {changes}: Grove keeps this for as long as the PodCliqueSet exists; undo "
-        "the change, or delete the graph and create it anew, or switch Grove off and on again by the graph's "
+        "the change, or delete the graph and create it again, or switch Grove off and on again by the graph's "
         "annotation " + contract.ANNOTATION_ENABLE_GROVE
     ),
     reason=Reason.IMMUTABLE,

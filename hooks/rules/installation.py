@@ -5,7 +5,7 @@ from hooks.problems import Rule, Severity
 FOREIGN_LABEL = Rule(
     name="foreign-label",
     text=(
-        "{path} is {installation}: nothing serves this object, unless that installation is restricted to namespace "
+        "{path}: is {installation}: nothing serves this object, unless that installation is restricted to namespace "
         "{namespace}; remove the label, or give it to the namespace too"
     ),
     severity=Severity.WARNING,

@@ -35,30 +35,30 @@ SOURCE_SCHEME = Rule(
 SOURCE_CREDENTIALS = Rule(
     name="source-credentials",
     text=(
-        "source URI must be s3://bucket/path or hf://org/name[@revision], without user, password, port, query and "
+        "{path}: must be s3://bucket/path or hf://org/name[@revision], without user, password, port, query and "
         "fragment; workers take credentials from their Secret (envFromSecret)"
     ),
     place=Place.CEL,
 )
 SOURCE_SPACE = Rule(
     name="source-space",
-    text="source URI must not have spaces or control characters; remove them, also at its end",
+    text="{path}: must not have spaces or control characters; remove them, also at its end",
     place=Place.CEL,
 )
 SOURCE_FORM = Rule(
     name="source-form",
-    text="source URI must be s3://bucket/path, hf://org/name or hf://org/name@revision, got: {uri}",
+    text="{path}: must be s3://bucket/path, hf://org/name or hf://org/name@revision, got: {uri}",
     place=Place.CEL,
 )
 SOURCE_FILE_PATH = Rule(
     name="source-file-path",
-    text="source URI must be file:///path, an absolute path in the workers' containers, got: {uri}",
+    text="{path}: must be file:///path, an absolute path in the workers' containers, got: {uri}",
     place=Place.WEBHOOK,
     why="it needs the installation's settings",
 )
 SOURCE_FILE = Rule(
     name="source-file",
-    text="source URI may start with 'file://' only where setting lora_file_sources is on, got: {uri}",
+    text="{path}: may start with 'file://' only where setting lora_file_sources is on, got: {uri}",
     place=Place.WEBHOOK,
     why="it needs the installation's settings",
 )
@@ -86,17 +86,17 @@ BASE_MODEL_CHANGES = Rule(
 )
 SOURCE_NOT_LOADED = Rule(
     name="source-not-loaded",
-    text="{path} is not loaded when modelType is 'adapter'; to load it, write a model with modelType 'lora'",
+    text="{path}: is not loaded when modelType is 'adapter'; to load it, write a model with modelType 'lora'",
     severity=Severity.WARNING,
 )
 MODEL_NAME_IN_URL = Rule(
     name="model-name-in-url",
-    text="{path} {name!r} cannot be a part of a URL; use a name such as my-adapter or org/adapter",
+    text="{path}: {name!r} cannot be a part of a URL; use a name such as my-adapter or org/adapter",
 )
 MODEL_NAME_TAKEN = Rule(
     name="model-name-taken",
     text=(
-        "{path} {name} on base model {base_model} belongs to DynamoModel {owner}; choose another name, or delete that "
+        "{path}: {name} on base model {base_model} belongs to DynamoModel {owner}; choose another name, or delete that "
         "model"
     ),
 )

@@ -30,7 +30,7 @@ ISTIO_MISSING = _reworded(
 )
 TOPOLOGY_GROVE = _reworded(
     topology.TOPOLOGY_GROVE,
-    "{path} needs Grove, and this graph does not run under it; add --with grove for a cluster that has it; "
+    "{path}: needs Grove, and this graph does not run under it; add --with grove for a cluster that has it; "
     "remove the annotation nvidia.com/enable-grove if it is false",
 )
 

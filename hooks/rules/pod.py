@@ -10,7 +10,9 @@ FIELD_REQUIRED = Rule(name="field-required", text="{path} is required", reason=R
 QUANTITY = Rule(name="quantity", text="{path}: {why}")
 """A number or quantity that cannot be read."""
 
-IMAGE = Rule(name="image", text="{path} is required; nothing else gives the container an image", reason=Reason.REQUIRED)
+IMAGE = Rule(
+    name="image", text="{path}: is required; nothing else gives the container an image", reason=Reason.REQUIRED
+)
 CONTAINER_NAME = Rule(
     name="container-name", text="{path}: {name!r} is not a container name; use at most 63 of a-z, 0-9 and -"
 )
@@ -55,7 +57,7 @@ REQUEST_ABOVE_LIMIT = Rule(
 
 ENGINE_COMMAND = Rule(
     name="engine-command",
-    text="{path} must be the command that starts {engine}: on several nodes the image's entry point is replaced",
+    text="{path}: must be the command that starts {engine}: on several nodes the image's entry point is replaced",
     reason=Reason.REQUIRED,
 )
 COMMAND_LINE_LENGTH = Rule(

@@ -17,19 +17,19 @@ GPU_HARDWARE = Rule(
     ),
 )
 
-PROFILER_CONFIG_SECTION = Rule(name="profiler-config-section", text="{path} is {value}, must be an object")
+PROFILER_CONFIG_SECTION = Rule(name="profiler-config-section", text="{path}: is {value}, must be an object")
 PROFILER_OUTPUT_FOLDER = Rule(
     name="profiler-output-folder",
     text=(
-        "{path} is {value}, but the container that copies the output sees only {shared}; name a folder in it, or "
+        "{path}: is {value}, but the container that copies the output sees only {shared}; name a folder in it, or "
         "leave output_dir out"
     ),
 )
 PROFILER_CONFIG_SIZE = Rule(
     name="profiler-config-size",
     text=(
-        "{path} is {size} bytes as YAML, a process takes at most {limit}; put large parts into a ConfigMap and name it "
-        "in {other}"
+        "{path}: is {size} bytes as YAML, a process takes at most {limit}; put large parts into a ConfigMap and name "
+        "it in {other}"
     ),
 )
 HOOKS_IMAGE = Rule(
@@ -62,8 +62,8 @@ GENERATED_SIZE = Rule(
 GENERATED_FRACTION = Rule(
     name="generated-graph-fraction",
     text=(
-        "{path} is {value}, but only whole numbers are possible there; put the configuration into a ConfigMap and name "
-        "it in {other}"
+        "{path}: is {value}, but only whole numbers are possible there; put the configuration into a ConfigMap and "
+        "name it in {other}"
     ),
 )
 GENERATED_GRAPH = Rule(name="generated-graph", text="the generated graph is refused: {problem}")

@@ -47,37 +47,37 @@ PROFILING_CONFIG_OVERWRITTEN = Rule(
 PROFILING_CONFIG_OBJECT = Rule(name="profiling-config-object", text="failed to parse {path}: it should be an object")
 OVERRIDE_NAME = Rule(
     name="override-name",
-    text=("{path} {name!r} must have at most 63 characters and consist of lower case letters, digits, '-' and '.'"),
+    text=("{path}: {name!r} must have at most 63 characters and consist of lower case letters, digits, '-' and '.'"),
 )
 OVERRIDE_NAMESPACE = Rule(
-    name="override-namespace", text="{path} {namespace!r} must consist of lower case letters, digits and '-'"
+    name="override-namespace", text="{path}: {namespace!r} must consist of lower case letters, digits and '-'"
 )
 OVERRIDE_NAMESPACE_RESTRICTED = Rule(
     name="override-namespace-restricted",
     text=(
-        "{path} is {namespace}: a namespace-restricted installation creates graphs in the request's own namespace "
+        "{path}: is {namespace}: a namespace-restricted installation creates graphs in the request's own namespace "
         "only; leave it out"
     ),
 )
 OVERRIDE_NAMESPACE_FOREIGN = Rule(
     name="override-namespace-foreign",
     text=(
-        "{path} is {namespace}: a request creates its graph in its own namespace {own}; leave it out, or have "
+        "{path}: is {namespace}: a request creates its graph in its own namespace {own}; leave it out, or have "
         "{namespace} named in the setting request_namespaces"
     ),
 )
 OVERRIDE_NAMESPACE_FORBIDDEN = Rule(
     name="override-namespace-forbidden",
     text=(
-        "{path} is {namespace}: user {user} may not create dynamographdeployments there{why}; leave it out, or have "
+        "{path}: is {namespace}: user {user} may not create dynamographdeployments there{why}; leave it out, or have "
         "the right granted"
     ),
 )
 OVERRIDE_NAMESPACE_UNREVIEWED = Rule(
     name="override-namespace-unreviewed",
     text=(
-        "{path} is {namespace}: whether user {user} may create dynamographdeployments there is unknown ({why}); try "
+        "{path}: is {namespace}: whether user {user} may create dynamographdeployments there is unknown ({why}); try "
         "again, or leave it out"
     ),
 )
-OVERRIDE_LABEL = Rule(name="override-label", text="{path} {value!r} is not a label value")
+OVERRIDE_LABEL = Rule(name="override-label", text="{path}: {value!r} is not a label value")

@@ -31,7 +31,7 @@ TOPOLOGY_ANYWHERE = Rule(
 )
 TOPOLOGY_GROVE = Rule(
     name="topology-grove",
-    text="{path} needs Grove, and this graph does not run under it",
+    text="{path}: needs Grove, and this graph does not run under it",
     reason=Reason.NOT_INSTALLED,
     place=Place.WEBHOOK,
     why="CEL does not see metadata.annotations",
@@ -41,18 +41,18 @@ TOPOLOGY_CHANGE_OF_SERVICE = Rule(
     name="topology-change-of-service", text=_FIXED, reason=Reason.IMMUTABLE, place=Place.CEL
 )
 COMPONENT_TOPOLOGY = Rule(
-    name="component-topology", text="{path} needs Grove, under which only services of a graph can run", place=Place.CEL
+    name="component-topology", text="{path}: needs Grove, under which only services of a graph can run", place=Place.CEL
 )
 TOPOLOGY_FORM_UNKNOWN = Rule(
     name="topology-form-unknown",
     text=(
-        "{path} cannot be rendered: versions of Grove write it differently; set grove_topology to the form that the "
+        "{path}: cannot be rendered: versions of Grove write it differently; set grove_topology to the form that the "
         "installed version knows"
     ),
     reason=Reason.NOT_INSTALLED,
 )
-TOPOLOGY_DOMAIN_KNOWN = Rule(name="topology-domain-known", text="{path} {domain!r} must be one of {known}")
+TOPOLOGY_DOMAIN_KNOWN = Rule(name="topology-domain-known", text="{path}: {domain!r} must be one of {known}")
 TOPOLOGY_DOMAIN_FORM = Rule(
     name="topology-domain-form",
-    text="{path} {domain!r} must begin with a letter and have at most 63 lower case letters, digits and '-'",
+    text="{path}: {domain!r} must begin with a letter and have at most 63 lower case letters, digits and '-'",
 )

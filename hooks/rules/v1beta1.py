@@ -26,7 +26,7 @@ MAIN_CONTAINER = Rule(
 )
 MAIN_IMAGE = Rule(
     name="main-image",
-    text="{path} is required; nothing else gives the container an image",
+    text="{path}: is required; nothing else gives the container an image",
     reason=Reason.REQUIRED,
     place=Place.CEL,
 )

@@ -160,7 +160,8 @@ class Settings(BaseModel):
     )
     callers: Literal["token", "any"] = Field(
         "token",
-        description="who may call the hooks: who shows the `token`, or `any`; on loopback no token is needed",
+        description="who may call the hooks: callers that show the `token`, or `any` caller; on loopback no token is "
+        "needed",
     )
     max_body_bytes: types.Size = Field(16 * 2**20, description="largest request body; a larger one is refused with 413")
     log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="lowest level that is logged")

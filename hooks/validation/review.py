@@ -12,7 +12,7 @@ GENERATED_SUFFIX = "xxxxx"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class User:
+class Requester:
     """The user of a request, as the API server authenticated them."""
 
     name: str
@@ -31,7 +31,7 @@ class Review:
 
     new: ReadManifest
     old: ReadManifest | None
-    user: User | None
+    user: Requester | None
     settings: Settings
     installed: frozenset[GroupVersionKind] | None
     is_offline: bool = False

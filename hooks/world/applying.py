@@ -27,7 +27,7 @@ class Verb(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Write:
+class PlannedWrite:
     """One write, with the object as it is sent; a child that is deleted comes as it is."""
 
     verb: Verb
@@ -58,11 +58,11 @@ def apply(
         match write:
             case None:
                 continue
-            case Write(verb=Verb.DELETE):
+            case PlannedWrite(verb=Verb.DELETE):
                 del after[key]
-            case Write(verb=Verb.CREATE) if key in world.objects:
+            case PlannedWrite(verb=Verb.CREATE) if key in world.objects:
                 continue
-            case Write():
+            case PlannedWrite():
                 after[key] = write.object
     others = {key: one for key, one in owned.items() if key not in present}
     return world.with_children(parent, {**others, **after})
@@ -70,7 +70,7 @@ def apply(
 
 def plan_write(
     parent: ReadManifest, live: Manifest | None, wanted: Manifest | None, strategies: Strategies
-) -> Write | None:
+) -> PlannedWrite | None:
     """What Metacontroller writes about one child; None for nothing.
 
     `wanted` has the namespace and the label that it is to have, and is None if the hook left the child out.
@@ -79,16 +79,16 @@ def plan_write(
         MergeRefused: the types of a field differ, so that nothing is written.
     """
     if live is None:
-        return None if wanted is None else Write(verb=Verb.CREATE, object=create(wanted, parent))
+        return None if wanted is None else PlannedWrite(verb=Verb.CREATE, object=create(wanted, parent))
     if wanted is None:
-        return None if is_deleting(live) else Write(verb=Verb.DELETE, object=live)
+        return None if is_deleting(live) else PlannedWrite(verb=Verb.DELETE, object=live)
     if is_up_to_date(live, wanted) or is_deleting(live):
         return None
     match strategies(gvk_of(parent), gvk_of(wanted)):
         case Strategy.IN_PLACE:
-            return Write(verb=Verb.UPDATE, object=apply_update(live, wanted))
+            return PlannedWrite(verb=Verb.UPDATE, object=apply_update(live, wanted))
         case Strategy.RECREATE:
-            return Write(verb=Verb.DELETE, object=live)
+            return PlannedWrite(verb=Verb.DELETE, object=live)
         case Strategy.ON_DELETE | None:
             return None
 

@@ -17,7 +17,7 @@ from hooks.rules import reading as rules
 from hooks.settings.facts import Facts
 
 
-class Reader(Protocol):
+class WorldReader(Protocol):
     """Shows the objects around a parent. A `World` is one."""
 
     def declared_by(self, parent: GroupVersionKind) -> Iterable[GroupVersionKind]:
@@ -58,7 +58,7 @@ HOOKS = {
 """The hooks of the kinds that have children."""
 
 
-def ask(parent: ReadManifest, reader: Reader, facts: Facts) -> SyncAnswer:
+def ask(parent: ReadManifest, reader: WorldReader, facts: Facts) -> SyncAnswer:
     """The answer of the parent's hook about the objects that the reader shows.
 
     Raises:
@@ -70,7 +70,7 @@ def ask(parent: ReadManifest, reader: Reader, facts: Facts) -> SyncAnswer:
         return HOOKS[gvk_of(parent)].sync(request, facts)
 
 
-def ask_for_related(parent: ReadManifest, reader: Reader, facts: Facts) -> list[RelatedRule]:
+def ask_for_related(parent: ReadManifest, reader: WorldReader, facts: Facts) -> list[RelatedRule]:
     """The rules by which the parent's hook wants related objects.
 
     Raises:
@@ -81,7 +81,7 @@ def ask_for_related(parent: ReadManifest, reader: Reader, facts: Facts) -> list[
     return HOOKS[gvk_of(parent)].customize(question, facts)
 
 
-def build_request(parent: ReadManifest, reader: Reader, related: Iterable[RelatedRule] = ()) -> SyncRequest:
+def build_request(parent: ReadManifest, reader: WorldReader, related: Iterable[RelatedRule] = ()) -> SyncRequest:
     """The sync call about a parent with the related objects of these rules; each declared kind has a key."""
     children: dict[str, dict[str, ReadManifest]] = {kind.key: {} for kind in reader.declared_by(gvk_of(parent))}
     _add(children, reader.children_of(parent))

@@ -40,7 +40,7 @@ class Grounds:
 class Settled:
     """The world in which nothing changes any more, owners before what they own.
 
-    `recreated` are objects that are deleted and created anew on the way here. `problems` are those of objects whose
+    `recreated` are objects that are deleted and created again on the way here. `problems` are those of objects whose
     spec cannot be rendered, so that their children stay. `held` are sentences about workloads that wait.
     """
 
@@ -151,7 +151,7 @@ class _Settling:
                 self.add(child, key)
 
     def _settle_children(self, key: ObjectId, parent: Manifest) -> Mapping[ObjectId, Manifest]:
-        """The parent's children at the end; with a parent that is created anew, they are too."""
+        """The parent's children at the end; with a parent that is created again, they are too."""
         had = self.around.before.get(key) or {}
         existing = {} if key in self.recreated else had
         missed = {*had} - {*existing}

@@ -16,7 +16,7 @@ from hooks.admission.rules import DEFAULTS, RULES
 from hooks.k8s.types import Manifest
 from hooks.problems import texts_of
 from hooks.settings import Settings, parse_settings
-from hooks.validation.review import Review, User
+from hooks.validation.review import Requester, Review
 from tests.clients.played_server import URL, api_server
 from tests.graph.request import jobs
 from tests.reviews import post, review
@@ -25,7 +25,7 @@ REVIEWS = f"{URL}/apis/authorization.k8s.io/v1/subjectaccessreviews"
 LABEL = contract.LABEL_INSTALLATION
 PLURAL = "dynamographdeploymentrequests"
 SETTINGS = parse_settings({}, {"request_namespaces": "other,third"})
-USER = User(name="eve", groups=("dev", "system:authenticated"), uid="u-1", extra={"scopes": ("a", "b")})
+USER = Requester(name="eve", groups=("dev", "system:authenticated"), uid="u-1", extra={"scopes": ("a", "b")})
 
 
 def request(namespace: str = "other", **spec: Any) -> Manifest:
@@ -33,7 +33,7 @@ def request(namespace: str = "other", **spec: Any) -> Manifest:
 
 
 def problems(
-    folder: Path | None, new: Manifest, old: Manifest | None = None, user: User | None = USER
+    folder: Path | None, new: Manifest, old: Manifest | None = None, user: Requester | None = USER
 ) -> tuple[str, ...]:
     """What the guarded rules say about a write; without a folder there is no access to the API server."""
     guarded = guard_requests(RULES, api_server(folder) if folder else None)
@@ -65,7 +65,7 @@ def test_user_who_may_create_graphs_there_may_write_the_request(tmp_path: Path) 
     }
 
 
-FORBIDDEN = "spec.deploymentOverrides.namespace is other: user eve may not create dynamographdeployments there"
+FORBIDDEN = "spec.deploymentOverrides.namespace: is other: user eve may not create dynamographdeployments there"
 UNKNOWN = "whether user eve may create dynamographdeployments there is unknown"
 
 

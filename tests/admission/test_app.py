@@ -10,7 +10,7 @@ from hooks.admission.app import KINDS, Locked, create_admission_app
 from hooks.problems import Reason
 from hooks.serving.web import ServedBy
 from hooks.settings import parse_settings
-from hooks.validation.review import User, Verdict
+from hooks.validation.review import Requester, Verdict
 from tests import make
 from tests.reviews import GRAPHS, admission_app, deleted, patch_of, post, review
 from tests.test_app import is_one_sentence
@@ -42,7 +42,7 @@ def test_rule_is_told_both_objects_and_the_user() -> None:
     app, new, old = admission_app(), make.graph(name="n"), make.graph(name="o")
     post(app, "validate", review(new, old))
     (asked,) = app.config["asked"]
-    assert (asked.new, asked.old, asked.user) == (new, old, User(name="jane", groups=("system:authenticated",)))
+    assert (asked.new, asked.old, asked.user) == (new, old, Requester(name="jane", groups=("system:authenticated",)))
 
 
 @pytest.mark.parametrize("info", [None, {}, {"username": ""}], ids=["absent", "empty", "nameless"])

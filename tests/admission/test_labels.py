@@ -19,7 +19,7 @@ from tests.reviews import GRAPHS
 
 LABEL = contract.LABEL_INSTALLATION
 SENTENCE = (
-    "metadata.labels[nvidia.com/dynamo-installation] is team-a: nothing serves this object, unless that installation "
+    "metadata.labels[nvidia.com/dynamo-installation]: is team-a: nothing serves this object, unless that installation "
     "is restricted to namespace default; remove the label, or give it to the namespace too"
 )
 

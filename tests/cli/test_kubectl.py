@@ -247,7 +247,7 @@ def test_restart_of_a_graph_restarts_all_its_services_in_turn(world: SimulatedCl
     assert result.stdout.startswith("graph llm: the services restart one after another: Frontend, Worker, idle; watch")
     code, sentence = said("restart", "llm")
     asked = graph(world)["spec"]["restart"]["id"]
-    assert (code, sentence) == (1, f"restart {asked} of graph llm is under way, at Frontend; --force begins anew")
+    assert (code, sentence) == (1, f"restart {asked} of graph llm is under way, at Frontend; --force starts over")
     world.run_for(300)
     assert graph(world)["status"]["restart"]["phase"] == "Completed"
     assert not before & {one["metadata"]["uid"] for one in pods_of(world)}

@@ -189,8 +189,8 @@ def test_second_object_of_one_name_hides_nothing_of_what_rules_say_of_the_name()
     manifest = f"{HEADER}metadata: {{name: {'g' * 64}}}\nspec: {{services: {{F: {{{IMAGE}}}}}}}\n"
     lines = validate(f"{manifest}---\n{manifest}").stderr.splitlines()
     assert [line for line in lines if ":8: " in line] == [
-        "<stdin>:8: metadata.name has 64 characters, must have at most 63: it becomes a label",
         f"<stdin>:8: metadata.name: a second DynamoGraphDeployment named {'g' * 64}, the first is at <stdin>:1",
+        "<stdin>:8: metadata.name: has 64 characters, must have at most 63: it becomes a label",
     ]
 
 

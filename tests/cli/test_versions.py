@@ -71,7 +71,11 @@ def test_adapter_of_v1alpha1_is_warned_about_only_if_it_says_neither_on_nor_off(
         ('gpu: "1"', 'gpu: "1.5"', f"28: {MAIN}.resources.limits[nvidia.com/gpu]"),
         ("name: Worker", "names: Worker", "16: spec.components[1].name: is missing"),
         ("name: Worker", "name: Frontend", "16: spec.components[1]: repeats name Frontend of entry 0"),
-        ("name: Worker", "name: frontend", "spec.components[1] and spec.components[0] would both be named g-frontend"),
+        (
+            "name: Worker",
+            "name: frontend",
+            "spec.components[1]: its objects would be named g-frontend, as those of spec.components[0]",
+        ),
         ("type: frontend", "type: front", '9: spec.components[0].type: is "front", should be one of frontend, worker'),
         ("vllm]", "vllm]\n              env: [{name: 1}]", f"26: {MAIN}.env[0].name: is the integer 1"),
         ("backendFramework: vllm", "backendFramework: tgi", '6: spec.backendFramework: is "tgi", should be one of'),
@@ -131,7 +135,7 @@ def test_rule_of_v1alpha1_is_told_with_the_paths_and_words_of_v1beta1() -> None:
         (
             "image: img:0.9.1",
             "imagePullPolicy: Always",
-            f"23: {MAIN}.image is required; nothing else gives the container",
+            f"23: {MAIN}.image: is required; nothing else gives the container",
         ),
         (
             "type: worker",

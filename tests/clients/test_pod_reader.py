@@ -19,7 +19,7 @@ from hooks.clients.pod_reader import (
     READ_SECONDS,
     PodReader,
 )
-from hooks.model.pod_addresses import NamedAddress, Verdict
+from hooks.model.pod_addresses import AddressVerdict, NamedAddress
 from tests.played_api_server import PlayedApiServer, played_api_server
 
 MANDATE = 30.0
@@ -70,7 +70,7 @@ class World:
 
         self.played.before = before
 
-    def check(self, *named: NamedAddress) -> list[Verdict]:
+    def check(self, *named: NamedAddress) -> list[AddressVerdict]:
         verdicts = self.reader.check(named)
         assert verdicts.keys() == set(named)
         return [verdicts[one] for one in named]
@@ -100,13 +100,13 @@ def world(tmp_path: Path) -> Iterator[World]:
 def test_own_address_is_good_and_the_pod_is_read_once_for_a_while(world: World) -> None:
     world.keep("w0", "10.0.0.1", "fd00::1")
     asked = (named(), named(address="fd00::1"), named(uid=""))
-    assert world.check(*asked) == [Verdict()] * 3
+    assert world.check(*asked) == [AddressVerdict()] * 3
     assert world.reads() == ["w0"], "one read answers all questions about the pod"
     world.clock.now += GOOD_SECONDS / 2
-    assert world.check(*asked) == [Verdict()] * 3
+    assert world.check(*asked) == [AddressVerdict()] * 3
     assert world.reads() == []
     world.clock.now += GOOD_SECONDS
-    assert world.check(*asked) == [Verdict()] * 3
+    assert world.check(*asked) == [AddressVerdict()] * 3
     assert world.reads() == ["w0"]
 
 
@@ -137,7 +137,7 @@ def test_good_address_of_a_pod_that_is_gone_is_refused_within_minutes(world: Wor
     world.keep("w0", "10.0.0.1", uid="u2")
     world.clock.now += LONGEST_AGAIN_SECONDS
     assert world.check(named())[0].refusal.startswith("not called: the uid ")
-    assert world.check(named(uid="u2")) == [Verdict()]
+    assert world.check(named(uid="u2")) == [AddressVerdict()]
 
 
 def test_refused_address_is_looked_at_again_soon_and_then_less_often(world: World) -> None:
@@ -152,13 +152,13 @@ def test_refused_address_is_looked_at_again_soon_and_then_less_often(world: Worl
     assert {later - earlier for earlier, later in itertools.pairwise(times[6:])} == {LONGEST_AGAIN_SECONDS}
     world.keep("w0", "10.0.0.1")
     world.clock.now += LONGEST_AGAIN_SECONDS
-    assert world.check(named()) == [Verdict()]
+    assert world.check(named()) == [AddressVerdict()]
 
 
 def test_without_an_api_server_nothing_is_known() -> None:
     reader = PodReader(None, new_seconds=MANDATE)
     found = reader.check((named(),))[named()]
-    assert found == Verdict(
+    assert found == AddressVerdict(
         doubt="not called: whether its address 10.0.0.1 is that of pod w0 is not known, because the hooks have no "
         "access to the API server; mount their ServiceAccount token, or set engine_addresses=routable"
     )
@@ -177,19 +177,21 @@ def test_without_an_api_server_nothing_is_known() -> None:
 def test_failed_read_keeps_what_is_known_and_says_why_the_rest_is_not(world: World, status: int, reason: str) -> None:
     world.keep("w0", "10.0.0.1")
     bad = named("w0", "10.0.0.9")
-    assert world.check(named()) == [Verdict()]
+    assert world.check(named()) == [AddressVerdict()]
     (refused,) = world.check(bad)
     world.fail(status)
     world.clock.now += 2 * GOOD_SECONDS
     doubt = f"not called: whether its address 10.0.0.2 is that of pod w1 is not known, because {reason}"
     new = named("w1", "10.0.0.2")
-    assert world.check(named(), bad, new) == [Verdict(), refused, Verdict(doubt=doubt, is_new=True)]
+    assert world.check(named(), bad, new) == [AddressVerdict(), refused, AddressVerdict(doubt=doubt, is_new=True)]
     world.clock.now += MANDATE
-    assert world.check(named(), bad, new) == [Verdict(), refused, Verdict(doubt=doubt)], "the doubt is old now"
+    assert world.check(named(), bad, new) == [AddressVerdict(), refused, AddressVerdict(doubt=doubt)], (
+        "the doubt is old now"
+    )
     world.fail(None)
     world.keep("w1", "10.0.0.2")
     world.clock.now += PAUSE_SECONDS
-    assert world.check(named(), bad, new) == [Verdict(), refused, Verdict()]
+    assert world.check(named(), bad, new) == [AddressVerdict(), refused, AddressVerdict()]
 
 
 def test_good_address_of_a_pod_that_cannot_be_read_is_in_doubt_after_an_hour(world: World) -> None:
@@ -197,7 +199,7 @@ def test_good_address_of_a_pod_that_cannot_be_read_is_in_doubt_after_an_hour(wor
     world.check(named())
     world.fail(403)
     world.clock.now += KEPT_SECONDS - 1
-    assert world.check(named()) == [Verdict()]
+    assert world.check(named()) == [AddressVerdict()]
     world.clock.now += 1
     (found,) = world.check(named())
     assert found.doubt.endswith(FORBIDDEN)
@@ -208,7 +210,7 @@ def test_another_pod_of_the_name_is_not_taken_for_the_first_while_nothing_can_be
     world.keep("w0", "10.0.0.1")
     world.check(named())
     world.fail(0)
-    assert world.check(named(), named(uid="u2"))[0] == Verdict()
+    assert world.check(named(), named(uid="u2"))[0] == AddressVerdict()
     assert world.check(named(), named(uid="u2"))[1].doubt
     assert world.check(named(address="10.0.0.2"))[0].doubt
 
@@ -231,7 +233,7 @@ def test_namespace_that_may_not_be_read_does_not_hold_up_others(world: World) ->
     world.played.before = lambda _method, path: 403 if "/closed/" in path else None
     closed = named(namespace="closed")
     assert world.check(closed)[0].doubt
-    assert world.check(named()) == [Verdict()]
+    assert world.check(named()) == [AddressVerdict()]
     assert world.check(closed)[0].doubt, "a good read elsewhere is no right here"
 
 
@@ -281,7 +283,7 @@ def test_known_pods_are_read_again_a_few_at_a_time(world: World) -> None:
     counts = []
     for _ in range(60):
         world.clock.now += 5
-        assert world.check(*asked) == [Verdict()] * 1000
+        assert world.check(*asked) == [AddressVerdict()] * 1000
         counts.append(len(world.reads()))
     assert max(counts) <= MOST_RENEWED
     assert 1500 <= sum(counts) <= 2500, "each about every two minutes, in five minutes"
@@ -299,7 +301,7 @@ def test_memory_is_bounded(world: World, monkeypatch: pytest.MonkeyPatch) -> Non
 def test_calls_do_not_wait_for_each_other(world: World) -> None:
     """While two calls wait for the API server, a third answers at once from what it knows."""
     world.keep("known", "10.0.0.1")
-    assert world.check(named("known")) == [Verdict()]
+    assert world.check(named("known")) == [AddressVerdict()]
     arrived, go = threading.Barrier(3), threading.Event()
 
     def hold(_method: str, path: str) -> int | None:
@@ -320,7 +322,7 @@ def test_calls_do_not_wait_for_each_other(world: World) -> None:
         thread.start()
     arrived.wait(10)
     same, other, known = world.check(named("a"), named("c"), named("known"))
-    assert (same.doubt != "", other.doubt != "", known) == (True, True, Verdict())
+    assert (same.doubt != "", other.doubt != "", known) == (True, True, AddressVerdict())
     go.set()
     for thread in threads:
         thread.join(10)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 BIN = Path(os.environ.get("CLUSTER_PROGRAMS") or HERE / ".bin").absolute()
-"""Where the built programs are; clones may share a folder, as one of another go.mod is built anew."""
+"""Where the built programs are; clones may share a folder, as one of another go.mod is built again."""
 
 PACKAGES = {
     "kube-apiserver": "k8s.io/kubernetes/cmd/kube-apiserver",

@@ -40,7 +40,7 @@ _KINDS = (
 """What the cases make, parents first."""
 
 _OF_EVERY_NAMESPACE = {"kube-root-ca.crt"}
-"""The controller manager would make it anew."""
+"""The controller manager would make it again."""
 
 
 @contextlib.contextmanager

@@ -49,7 +49,7 @@ def certificates(plane: ControlPlane, namespace: ApiClient, tmp_path_factory: py
     """As the chart's hook Job makes them, before anything that is to trust them is there."""
     folder = tmp_path_factory.mktemp("admission")
     made = Certificates(plane=plane, api=namespace, folder=folder, configurations=NAME)
-    assert "was made anew: there is none yet" in made.renew()[-1]
+    assert "was issued: there is none yet" in made.renew()[-1]
     return made
 
 
@@ -140,7 +140,7 @@ def test_certificate_and_authority_change_without_a_failed_request(
     with writing([plane.client().within(api.namespace) for _ in range(2)]) as writers:
         for _ in range(3):
             certificates.spoil()
-            assert "was made anew: it cannot be read" in certificates.renew()[-1]
+            assert "was issued: it cannot be read" in certificates.renew()[-1]
             bundles.add(bundle_of(admin))
             wait_for_more(writers)
     assert len(bundles) == 4
@@ -155,7 +155,7 @@ def test_deleted_secret_is_made_anew_without_a_refused_write(
     former, old = parse_bundle(bundle_of(admin)).certificates, shown_by(server)
     with writing([plane.client().within(api.namespace) for _ in range(2)]) as writers:
         certificates.lose()
-        assert "was made anew: there is none yet" in certificates.run()[-1]
+        assert "was issued: there is none yet" in certificates.run()[-1]
         new, *kept = parse_bundle(bundle_of(admin)).certificates
         assert tuple(kept) == former
         wait_for_more(writers)

@@ -66,7 +66,7 @@ def test_account_of_the_certificate_makes_it_and_lets_it_be_trusted(
             assert found is not None
             assert all(hook["clientConfig"]["caBundle"] for hook in found["webhooks"])
         api.patch("v1", "Secret", f"{ADMISSION}-tls", {"data": {"tls.crt": ""}})
-        assert "was made anew: it cannot be read" in run_certificates(server, secret, *trusting).stdout
+        assert "was issued: it cannot be read" in run_certificates(server, secret, *trusting).stdout
     refused = run_certificates(server, f"{api.namespace}/another")
     assert refused.returncode == 1
     assert "403" in refused.stderr

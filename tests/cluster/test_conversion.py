@@ -201,7 +201,7 @@ def test_deleted_secret_of_the_certificate_is_made_anew_without_a_refused_read(
     certificates, old = converted.certificates, shown_by(converted.server)
     with writing([converted.plane.client().within(api.namespace)], refusal) as readers:
         certificates.lose()
-        assert "was made anew: there is none yet" in certificates.run()[-1]
+        assert "was issued: there is none yet" in certificates.run()[-1]
         wait_for_more(readers)
         assert shown_by(converted.server) == old
         certificates.mount()

@@ -148,7 +148,7 @@ def is_of_graph(manifest: Manifest) -> bool:
 
 @contextmanager
 def kept_as_it_is(api: ApiClient) -> Iterator[None]:
-    """Whatever happens within: no object is created anew, no pod restarts, and no template changes."""
+    """Whatever happens within: no object is created again, no pod restarts, and no template changes."""
     before = uids(api), pods(api), templates(api)
     yield
     after = uids(api)

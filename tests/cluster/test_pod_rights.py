@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from hooks.clients.pod_reader import PodReader
-from hooks.model.pod_addresses import OWN, NamedAddress, Verdict
+from hooks.model.pod_addresses import OWN, AddressVerdict, NamedAddress
 from tests.cluster.acting_hooks import effects_client
 from tests.cluster.api_client import ApiClient, wait_for
 from tests.cluster.control_plane import HOOKS_ACCOUNT, ControlPlane
@@ -49,7 +49,7 @@ def start_pod(api: ApiClient) -> NamedAddress:
     return NamedAddress(api.namespace, "w0", found["metadata"]["uid"], found["status"]["podIP"])
 
 
-def check(plane: ControlPlane, folder: Path, *named: NamedAddress) -> list[Verdict]:
+def check(plane: ControlPlane, folder: Path, *named: NamedAddress) -> list[AddressVerdict]:
     """The verdicts of hooks that have just started."""
     verdicts = PodReader(effects_client(plane, folder).server, new_seconds=0).check(named)
     return [verdicts[one] for one in named]

@@ -12,7 +12,7 @@ from hooks.clients.api_server import ApiServer
 from hooks.k8s.types import Manifest
 from hooks.problems import texts_of
 from hooks.settings import parse_settings
-from hooks.validation.review import Review, User
+from hooks.validation.review import Requester, Review
 from tests.cluster.api_client import ApiClient
 from tests.cluster.control_plane import HOOKS_ACCOUNT, ControlPlane
 from tests.graph.request import jobs
@@ -48,7 +48,7 @@ def problems(plane: ControlPlane, folder: Path, namespace: str, **user: Any) -> 
     server = ApiServer(url=plane.server, token_file=folder / "token", ca_file=plane.certificate)
     settings = parse_settings({}, {"request_namespaces": "any"})
     new: Manifest = jobs.request(deploymentOverrides={"namespace": namespace})
-    review = Review(new=new, old=None, user=User(**user), settings=settings, installed=None)
+    review = Review(new=new, old=None, user=Requester(**user), settings=settings, installed=None)
     return "; ".join(texts_of(guard_requests(RULES, server)["dynamographdeploymentrequests"](review).problems))
 
 
@@ -72,7 +72,7 @@ def test_user_needs_the_right_to_create_graphs_there(
 ) -> None:
     refused = f"is {api.namespace}: user eve may not create dynamographdeployments there"
     assert refused in problems(plane, tmp_path, api.namespace, name=EVE)
-    grant(api, "get", {"kind": "User", "name": EVE})
+    grant(api, "get", {"kind": "Requester", "name": EVE})
     assert refused in problems(plane, tmp_path, api.namespace, name=EVE), "another right is not enough"
     grant(api, "create", {"kind": "Group", "name": DEPLOYERS})
     assert problems(plane, tmp_path, api.namespace, name=EVE, groups=(DEPLOYERS,)) == ""

@@ -114,7 +114,7 @@ def test_model_stored_before_a_rule_came_is_still_told_its_status_and_may_be_del
     other = {**bad, "metadata": {"name": "new-model"}}
     wait_for(lambda: not is_taken(lambda: write(api, other, dry_run=True)), "the rules are back")
     write_status(api, bad, {"readyEndpoints": 0, "totalEndpoints": 0})
-    with pytest.raises(ApiRefused, match="source URI must be s3://bucket/path"):
+    with pytest.raises(ApiRefused, match=r"spec\.source\.uri: must be s3://bucket/path"):
         api.patch(*kind, {"spec": {"source": {"uri": "hf://"}}})
     api.delete(*kind)
     api.patch(*kind, {"metadata": {"finalizers": []}})

@@ -125,14 +125,14 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         },
         "spec.extraPodSpec.mainContainer.volumeMounts[0].name: the pod has no volume named 'shared-memory'",
     ),
-    "no image": (main(image=""), "spec.extraPodSpec.mainContainer.image is required"),
+    "no image": (main(image=""), "spec.extraPodSpec.mainContainer.image: is required"),
     "no image of a side container": (
         pod(containers=[{"name": "a"}]),
-        "spec.extraPodSpec.containers[0].image is required",
+        "spec.extraPodSpec.containers[0].image: is required",
     ),
     "no image of an init container": (
         pod(initContainers=[{"name": "a", "image": ""}]),
-        "spec.extraPodSpec.initContainers[0].image is required",
+        "spec.extraPodSpec.initContainers[0].image: is required",
     ),
     "pull policy in lower case": (
         main(imagePullPolicy="always"),
@@ -157,7 +157,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "affinity without values": (
         pod(affinity=node_affinity({"key": "a", "operator": "In"})),
-        "nodeSelectorTerms[0].matchExpressions[0].values is required, because",
+        "nodeSelectorTerms[0].matchExpressions[0].values: is required, because",
     ),
     "spreading that is unknown": (
         pod(topologySpreadConstraints=[{**SPREAD, "whenUnsatisfiable": "doNotSchedule"}]),
@@ -248,7 +248,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "profile without a file": (
         main(securityContext={"seccompProfile": {"type": "Localhost"}}),
-        "seccompProfile.localhostProfile is required, because",
+        "seccompProfile.localhostProfile: is required, because",
     ),
     "name server": (
         pod(dnsConfig={"nameservers": ["dns.example.com"]}),
@@ -267,6 +267,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
 
 ACCEPTED: dict[str, dict[str, Any]] = {
     "empty label": {"labels": {"a": ""}},
+    "pause as long as the pod may take to end": main(lifecycle={"preStop": {"sleep": {"seconds": 60}}}),
     "domain before a label's key": {"labels": {"example.com/A_b": "1.0"}},
     "labels that operators set": {
         "extraPodMetadata": {"labels": {"nvidia.com/dynamo-namespace": "a b"}},

@@ -168,7 +168,7 @@ def test_workload_whose_pods_would_not_restart_takes_the_new_mark() -> None:
 
     assert "Held" not in conditions(given)
     assert str(held.read_mark(only(given.children, "Deployment"))) == str(
-        held.Mark(held.RENDERING_REVISION, held.digest_component(found["spec"]))
+        held.HeldMark(held.RENDERING_REVISION, held.digest_component(found["spec"]))
     )
 
 

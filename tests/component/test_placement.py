@@ -111,7 +111,7 @@ def test_clique_is_named_by_its_role(role: Role, name: str) -> None:
 
 @pytest.mark.parametrize("nodes", [0, -1, MAX_NODES + 1])
 def test_impossible_node_count_is_refused_with_field_value_and_limit(nodes: int) -> None:
-    message = rf"spec\.multinode\.nodeCount is {nodes}, must be from 2 to {MAX_NODES}"
+    message = rf"spec\.multinode\.nodeCount: is {nodes}, must be from 2 to {MAX_NODES}"
     with pytest.raises(InvalidSpec, match=message):
         place(Role.LEADER, GROVE, nodes)
     with pytest.raises(InvalidSpec, match=message):

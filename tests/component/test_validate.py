@@ -197,7 +197,7 @@ def test_number_that_json_cannot_hold_is_judged_like_any_other() -> None:
     spec = ComponentSpec.model_validate(pod(priority=2**64, hostNetwork=0.5))
     assert texts_of(validate_fragments(spec)) == (
         "spec.extraPodSpec.hostNetwork: must be a boolean",
-        "spec.extraPodSpec.mainContainer.image is required; nothing else gives the container an image",
+        "spec.extraPodSpec.mainContainer.image: is required; nothing else gives the container an image",
     )
 
 

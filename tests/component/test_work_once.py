@@ -67,13 +67,13 @@ def _deployment(**metadata: Any) -> Manifest:
 
 def test_plan_is_taken_from_the_cache_only_for_equal_grounds() -> None:
     parent, seen = make.component("c", "g", **SPEC), _seen()
-    grounds = sync.Grounds(parent_key=make_parent_key(parent), seen=seen, settings=make.facts().settings)
+    grounds = sync.ComponentGrounds(parent_key=make_parent_key(parent), seen=seen, settings=make.facts().settings)
     others: dict[str, Any] = {
         "parent_key": make_parent_key({**parent, "spec": {**parent["spec"], "replicas": 3}}),
         "seen": replace(seen, accounts=("other",)),
         "settings": make.facts(kai_scheduler="on").settings,
     }
-    assert others.keys() == {field.name for field in fields(sync.Grounds)}
+    assert others.keys() == {field.name for field in fields(sync.ComponentGrounds)}
     assert all(replace(grounds, **{name: other}) != grounds for name, other in others.items())
     assert replace(grounds, seen=_seen()) == grounds
     assert hash(replace(grounds, seen=_seen())) == hash(grounds)

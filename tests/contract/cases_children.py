@@ -132,7 +132,7 @@ def recreate_replaces_a_child_that_differs(cluster: Backend) -> None:
     first = the_config_map(cluster)["metadata"]["uid"]
     script.children = [config_map(data={"colour": "blue"})]
     touch(cluster)
-    cluster.until(lambda: names(cluster) == ["child"], "the child is created anew")
+    cluster.until(lambda: names(cluster) == ["child"], "the child is created again")
     assert the_config_map(cluster)["data"] == {"colour": "blue"}
     assert the_config_map(cluster)["metadata"]["uid"] != first
 

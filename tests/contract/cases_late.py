@@ -80,7 +80,7 @@ def a_sync_under_way_when_its_parent_is_deleted_creates_what_it_lacked(cluster: 
 
 
 def orphans_of_a_parent_being_deleted_are_not_adopted_though_the_news_is_late(cluster: Backend) -> None:
-    """The parent is read anew before an adoption, so the sync fails and the children stay without owner."""
+    """The parent is read again before an adoption, so the sync fails and the children stay without owner."""
     run(cluster, Script([config_map()]), composite(CONFIG_MAPS))
     cluster.patch(GROUP_VERSION, "Thing", "one", {"metadata": {"finalizers": [HELD]}})
     cluster.settle()

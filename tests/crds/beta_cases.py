@@ -84,9 +84,11 @@ COMPONENTS = (
     broken(
         "names-that-differ-in-case",
         of(one("Worker"), B, one("worker")),
-        "spec.components[2] and spec.components[0] would both be named example-worker; rename one",
+        "spec.components[2]: its objects would be named example-worker, as those of spec.components[0]; rename one",
     ),
-    broken("long-graph", of(A), "metadata.name has 64 characters, must have at most 63: it becomes a label", name=LONG),
+    broken(
+        "long-graph", of(A), "metadata.name: has 64 characters, must have at most 63: it becomes a label", name=LONG
+    ),
     broken(
         "long-name",
         of(A, one("w" * 56)),
@@ -242,7 +244,7 @@ SINGLES = (
         id="component-with-topology",
         kind=COMPONENT,
         spec=one("a", **rack()),
-        said="spec.topologyConstraint needs Grove, under which only components of a graph can run",
+        said="spec.topologyConstraint: needs Grove, under which only components of a graph can run",
     ),
     BetaCase(
         id="component-of-another-type",

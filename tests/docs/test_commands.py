@@ -84,7 +84,7 @@ def test_other_manifests_are_whole_objects(block: Block) -> None:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_every_block_of_yaml_parses_and_no_command_has_an_unknown_mark(page: Path) -> None:
     for block in read_blocks(page):
-        assert block.mark in {"", "run", "validate", "parse", "settings"}, f"line {block.line}"
+        assert block.mark in {"", "run", "validate", "parse", "picture", "settings"}, f"line {block.line}"
         if block.language == "yaml":
             assert list(yaml.safe_load_all(block.text)), f"line {block.line}"
 

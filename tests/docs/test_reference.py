@@ -1,4 +1,4 @@
-"""docs/reference/ is what the code says; `make golden` writes it anew."""
+"""docs/reference/ is what the code says; `make golden` writes it again."""
 
 from collections.abc import Callable
 

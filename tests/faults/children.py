@@ -6,7 +6,7 @@ from typing import Any
 from hooks import contract
 from hooks.k8s import kinds
 from hooks.k8s.types import GroupVersionKind, Manifest, gvk_of
-from hooks.offline.simulator.client import Write
+from hooks.offline.simulator.client import LoggedWrite
 from hooks.offline.simulator.store import ApiError, copy_json, ref_of
 from tests import make
 from tests.faults.fault import Act, Fault
@@ -113,7 +113,7 @@ def _allow(stage: Stage) -> None:
 def _refuse_new_children(stage: Stage) -> None:
     _delete(kinds.SERVICE)(stage)
 
-    def obstruct(write: Write) -> ApiError | None:
+    def obstruct(write: LoggedWrite) -> ApiError | None:
         if write.actor != METACONTROLLER or write.verb != "create" or write.resource != "services":
             return None
         return ApiError(

@@ -94,7 +94,7 @@ ELSEWHERE = (
     ),
     HeldElsewhere(
         name="CertificateEnds: its Secret is deleted",
-        what="The Secret is deleted and made anew; the server gets the new files later.",
+        what="The Secret is deleted and made again; the server gets the new files later.",
         holds="no write is refused",
         test="tests/cluster/test_admission.py::test_deleted_secret_is_made_anew_without_a_refused_write",
     ),

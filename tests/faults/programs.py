@@ -47,7 +47,7 @@ def _lose_news(stage: Stage) -> None:
 
 
 def _declare(installed: frozenset[str] | None) -> Act:
-    """Controllers that begin anew because a kind came or went; None for the kinds of the road."""
+    """Controllers that start over because a kind came or went; None for the kinds of the road."""
 
     def act(stage: Stage) -> None:
         for name in installed or ():

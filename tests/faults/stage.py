@@ -6,7 +6,7 @@ from hooks import contract
 from hooks.k8s import kinds
 from hooks.k8s.types import Manifest, controller_of
 from hooks.metacontroller import install_files
-from hooks.offline.simulator.client import Write
+from hooks.offline.simulator.client import LoggedWrite
 from hooks.offline.simulator.store import ApiError, Ref, copy_json
 from tests.sequences.invariants import INVARIANTS, METACONTROLLER, writes_are_accepted
 from tests.sequences.rest import past_leaves_no_trace
@@ -27,7 +27,7 @@ class Stage(World):
     """
 
     def __init__(self, road: Road) -> None:
-        self.obstacle: Callable[[Write], ApiError | None] = lambda _write: None
+        self.obstacle: Callable[[LoggedWrite], ApiError | None] = lambda _write: None
         self.pods_lost: set[str] = set()
         self.labels_lost: dict[Ref, dict[str, str]] = {}
         self._obstructed: set[tuple[float, str, str, str]] = set()
@@ -84,7 +84,7 @@ class Stage(World):
             self.cluster.delete(kinds.POD, pod["metadata"]["name"], NAMESPACE)
         self.record("pods are taken away")
 
-    def was_obstructed(self, write: Write) -> bool:
+    def was_obstructed(self, write: LoggedWrite) -> bool:
         """Whether an obstacle of the fault refused a write."""
         return _key(write) in self._obstructed
 
@@ -98,7 +98,7 @@ class Stage(World):
         """The controllers of graphs and of what graphs are made of."""
         return tuple(f"dynamo-{name}" for name in ("graph", "component", "scaling-adapter"))
 
-    def _refuse(self, write: Write) -> str:
+    def _refuse(self, write: LoggedWrite) -> str:
         refusal = self.obstacle(write)
         if refusal is not None:
             self._obstructed.add(_key(write))
@@ -116,7 +116,7 @@ def _nothing_else_is_refused(world: World, step: Step) -> Iterator[str]:
             yield f"{write.verb} {write.resource}/{write.name} was refused with {write.code}"
 
 
-def _key(write: Write) -> tuple[float, str, str, str]:
+def _key(write: LoggedWrite) -> tuple[float, str, str, str]:
     return write.seconds, write.verb, write.resource, write.name
 
 

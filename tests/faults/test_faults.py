@@ -1,4 +1,4 @@
-"""Every fault is survived, and docs/reliability.md says what it came to: `make faults` writes the page anew."""
+"""Every fault is survived, and docs/reliability.md says what it came to: `make faults` writes the page again."""
 
 import importlib
 from dataclasses import replace
@@ -37,7 +37,7 @@ def test_page_has_a_row_for_each_fault_in_their_order() -> None:
 
 
 def test_page_has_a_row_for_each_fault_of_a_control_plane() -> None:
-    """The figures are those of the run that wrote them; `python -m tests.faults --cluster` writes them anew."""
+    """The figures are those of the run that wrote them; `python -m tests.faults --cluster` writes them again."""
     rows = {cells[0]: (cells[1], cells[-1]) for cells in read_table("cluster-faults")}
     assert rows == {fault.name: (fault.what, f"{Verdict.RESILIENT}: {fault.holds}") for fault in ON_CLUSTER.values()}
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from itertools import count
 
-from hooks.offline.simulator.client import Write
+from hooks.offline.simulator.client import LoggedWrite
 from hooks.offline.simulator.store import ApiError
 from tests.faults.fault import Act, Fault
 from tests.faults.stage import Stage
@@ -13,7 +13,7 @@ OUTAGE = 60.0
 WORKLOADS = frozenset({"deployments", "leaderworkersets", "podcliquesets", "dynamocomponentdeployments"})
 
 
-def _obstruct(reason: Callable[[Write], ApiError | None]) -> Act:
+def _obstruct(reason: Callable[[LoggedWrite], ApiError | None]) -> Act:
     def begin(stage: Stage) -> None:
         stage.obstacle = lambda write: reason(write) if write.actor == METACONTROLLER else None
 
@@ -24,7 +24,7 @@ def _free(stage: Stage) -> None:
     stage.obstacle = lambda _write: None
 
 
-def _revoked(write: Write) -> ApiError | None:
+def _revoked(write: LoggedWrite) -> ApiError | None:
     if write.resource not in WORKLOADS or write.subresource:
         return None
     return ApiError(
@@ -32,7 +32,7 @@ def _revoked(write: Write) -> ApiError | None:
     )
 
 
-def _no_status(write: Write) -> ApiError | None:
+def _no_status(write: LoggedWrite) -> ApiError | None:
     if write.subresource != "status":
         return None
     return ApiError(403, "Forbidden", f'{write.resource} "{write.name}" is forbidden: User cannot update status')
@@ -41,7 +41,7 @@ def _no_status(write: Write) -> ApiError | None:
 def _fail_every_second() -> Act:
     numbers = count()
 
-    def fail(write: Write) -> ApiError | None:
+    def fail(write: LoggedWrite) -> ApiError | None:
         if next(numbers) % 2:
             return None
         return ApiError(500, "InternalError", f"{write.resource} {write.name}: etcdserver: request timed out")

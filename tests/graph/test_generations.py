@@ -161,7 +161,7 @@ def named(*names: str) -> list[Manifest]:
         pytest.param([f"g-a-{OLD}", "g-f"], {"a": f"g-a-{OLD}"}, {}, id="of one generation"),
         pytest.param(["g-a", f"g-a-{OLD}"], {"a": f"g-a-{OLD}"}, {"a": ("g-a",)}, id="of 0.9 and of 1.0"),
         pytest.param(
-            ["g-a", "g-b", f"g-a-{OLD}"], {"a": f"g-a-{OLD}"}, {"a": ("g-a",)}, id="one service was made anew since"
+            ["g-a", "g-b", f"g-a-{OLD}"], {"a": f"g-a-{OLD}"}, {"a": ("g-a",)}, id="one service was made again since"
         ),
         pytest.param([f"g-a-{OLD}x", f"g-a-{OLD.upper()}"], {}, {}, id="other names"),
         pytest.param(

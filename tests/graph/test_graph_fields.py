@@ -113,7 +113,7 @@ def judge(spec: dict[str, Any], **annotations: str) -> Verdict:
 
 
 IDLE = (
-    "spec.priorityClassName has no effect, because this graph does not run under Grove; set "
+    "spec.priorityClassName: has no effect, because this graph does not run under Grove; set "
     "extraPodSpec.priorityClassName of each service instead"
 )
 

@@ -288,33 +288,33 @@ REFUSED = {
             "LeaderWorkerSet with Volcano runs its several nodes"
         ),
     ),
-    "dot": ({"a": make.service()}, "a.b", "metadata.name 'a.b' must begin with a letter and contain no '.'"),
-    "digit": ({"a": make.service()}, "1a", "metadata.name '1a' must begin with a letter and contain no '.'"),
+    "dot": ({"a": make.service()}, "a.b", "metadata.name: 'a.b' must begin with a letter and contain no '.'"),
+    "digit": ({"a": make.service()}, "1a", "metadata.name: '1a' must begin with a letter and contain no '.'"),
     "number": ({"0": make.service()}, "g", "spec.services[0]: the name must not be a number"),
     "same clique": (
         {"a": multinode(), "a-ldr": make.service()},
         "g",
-        "spec.services[a-ldr] and spec.services[a] would both have a clique a-ldr; rename one",
+        "spec.services[a-ldr]: its clique would be named a-ldr, as that of spec.services[a]; rename one",
     ),
     "same PodClique": (
         {"a": multinode(), "a-0-a-ldr": make.service()},
         "g",
-        "spec.services[a-0-a-ldr] would be named like a part of spec.services[a]; rename one",
+        "spec.services[a-0-a-ldr]: would be named like a part of spec.services[a]; rename one",
     ),
     "placed": (
         {"a": make.service(extraPodSpec={"nodeName": "n"})},
         "g",
-        "spec.services[a].extraPodSpec.nodeName must be absent: Grove places pods itself",
+        "spec.services[a].extraPodSpec.nodeName: must be absent: Grove places pods itself",
     ),
     "schedulers": (
         {"a": make.service(), "b": make.service(extraPodSpec={"schedulerName": "x"})},
         "g",
         (
-            "spec.services[b].extraPodSpec.schedulerName must be the same in all services under Grove, found none "
+            "spec.services[b].extraPodSpec.schedulerName: must be the same in all services under Grove, found none "
             "(spec.services[a]), x (spec.services[b])"
         ),
     ),
-    "nodes": ({"a": multinode(0)}, "g", "spec.services[a].multinode.nodeCount is 0, must be from 2 to 1000"),
+    "nodes": ({"a": multinode(0)}, "g", "spec.services[a].multinode.nodeCount: is 0, must be from 2 to 1000"),
 }
 
 
@@ -361,7 +361,7 @@ def test_change_that_grove_forbids_leaves_everything_as_it_is(services: dict[str
     (problem,) = answer.problems
     assert problem.text.startswith("PodCliqueSet g cannot change ")
     assert change in problem.text
-    assert "delete the graph and create it anew" in problem.text
+    assert "delete the graph and create it again" in problem.text
     assert [c["spec"] for c in answer.children if "spec" in c] == [c["spec"] for c in children if "spec" in c]
     assert world.ready(answer)["reason"] == "failed_to_reconcile_the_resources"
 
@@ -743,7 +743,7 @@ def test_unknown_update_strategy_is_refused_under_grove_alone(strategy: str) -> 
     graph = make.graph(annotations={STRATEGY: strategy})
     (problem,) = ask(graph).problems
     allowed = "RollingRecreate, OnDelete; Grove knows no other"
-    assert problem.text == f"metadata.annotations[{STRATEGY}] is {strategy!r}, must be one of {allowed}"
+    assert problem.text == f"metadata.annotations[{STRATEGY}]: is {strategy!r}, must be one of {allowed}"
     assert world.ask(graph).problems == ()
 
 

@@ -175,7 +175,7 @@ def test_longer_component_is_refused_and_the_set_stays() -> None:
             "spec.services[AVeryLongNameOfAWorker]: combined resource name length 52 exceeds the 45-character "
             "pod-name limit (PodCliqueSet kimi + averylongnameofaworker + averylongnameofaworker-ldr), and the graph's "
             "PodCliqueSet keeps its name; shorten this name to at most 18 characters, or delete the graph and create "
-            "it anew"
+            "it again"
         ),
     )
     assert world.names(answer.children, "PodCliqueSet") == [OLD_SET]

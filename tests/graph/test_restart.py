@@ -157,7 +157,7 @@ ENDINGS = [
         restart_ids=DONE,
     ),
     Case(
-        name="status lost after the end while a service is down: nobody is told anew",
+        name="status lost after the end while a service is down: nobody is told again",
         asked=ask(),
         observed=DONE,
         unready=("prefill",),
@@ -289,7 +289,7 @@ SEQUENTIAL = [
         restart_ids={"decode": "r2", "frontend": "r2"},
     ),
     Case(
-        name="new id half-way begins anew",
+        name="new id half-way starts over",
         asked=ask("r3"),
         stored=status("r2", "Restarting", "frontend"),
         observed=told(decode="r2", frontend="r2"),
@@ -306,7 +306,7 @@ SEQUENTIAL = [
         restart_ids={**DONE, "decode": "r1"},
     ),
     Case(
-        name="given up, then the same id again: who was told is not told anew",
+        name="given up, then the same id again: who was told is not told again",
         asked=ask(),
         observed=told(decode="r2"),
         expected=status("r2", "Restarting", "frontend"),

@@ -236,15 +236,17 @@ def test_graph_that_is_being_deleted_is_answered_as_usual() -> None:
 
 INVALID = [
     pytest.param(make.graph({"a": {"replicas": "many"}}), "spec.services[a].replicas", id="wrong type"),
-    pytest.param(make.graph({"A": {}, "a": {}}), "would both be named g-a", id="same name"),
+    pytest.param(make.graph({"A": {}, "a": {}}), "its objects would be named g-a, as those of", id="same name"),
     pytest.param(make.graph({"a" * 62: {}}), "has 64 characters, at most 63 are possible", id="too long"),
-    pytest.param(make.graph({"a": {}}, name="g" * 64), "metadata.name has 64 characters", id="graph too long"),
+    pytest.param(make.graph({"a": {}}, name="g" * 64), "metadata.name: has 64 characters", id="graph too long"),
     pytest.param(make.graph({"a_b": {}}), "the name g-a_b is not possible", id="underscore"),
     pytest.param(make.graph({"-a": {}}), "the name g--a is not possible", id="begins with a dash"),
     pytest.param(make.graph({"a": {"envs": [{"value": "x"}]}}), "spec.services[a].envs[0].name is required", id="env"),
-    pytest.param(make.graph(envs=[{"name": "A", "value": 1}]), "spec.envs[0].value of A must be a string", id="value"),
+    pytest.param(
+        make.graph(envs=[{"name": "A", "value": 1}]), "spec.envs[0].value: the value of A must be a string", id="value"
+    ),
     pytest.param(make.graph(pvcs=[{"create": False}]), "spec.pvcs[0].name is required", id="pvc name"),
-    pytest.param(make.graph(pvcs=[{"name": "A_b"}]), "spec.pvcs[0].name 'A_b' must consist of", id="pvc bad name"),
+    pytest.param(make.graph(pvcs=[{"name": "A_b"}]), "spec.pvcs[0].name: 'A_b' must consist of", id="pvc bad name"),
     pytest.param(
         make.graph(pvcs=[{"name": "a", "create": True, "size": "x", "storageClass": "s", "volumeAccessMode": "m"}]),
         "spec.pvcs[0].size: 'x' is not a quantity",
@@ -252,7 +254,7 @@ INVALID = [
     ),
     pytest.param(
         make.graph(pvcs=[{"name": "a", "create": True, "size": "-1", "storageClass": "s", "volumeAccessMode": "m"}]),
-        "spec.pvcs[0].size -1 must be greater than zero",
+        "spec.pvcs[0].size: -1 must be greater than zero",
         id="pvc negative",
     ),
 ]

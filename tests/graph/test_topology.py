@@ -103,13 +103,13 @@ def test_unknown_domain_is_refused_where_grove_has_a_fixed_list() -> None:
     made = graph({"topologyProfile": "dc", "packDomain": "cage"})
     assert ask(made, grove_topology="pack").problems == ()
     (problem,) = ask(made, grove_topology="packDomain").problems
-    assert problem.text.startswith("spec.topologyConstraint.packDomain 'cage' must be one of region, zone")
+    assert problem.text.startswith("spec.topologyConstraint.packDomain: 'cage' must be one of region, zone")
 
 
 def test_graph_outside_of_grove_is_refused() -> None:
     made = graph(WHOLE)
     problems = world.ask(made, installed=("lws", "volcano"), settings={"grove_topology": "pack"}).problems
-    assert texts_of(problems) == ("spec.topologyConstraint needs Grove, and this graph does not run under it",)
+    assert texts_of(problems) == ("spec.topologyConstraint: needs Grove, and this graph does not run under it",)
 
 
 def test_constraint_of_a_running_graph_cannot_be_changed() -> None:
@@ -130,7 +130,7 @@ def test_stand_alone_component_is_refused() -> None:
 
     given = answer(make.component("c", "", topologyConstraint=RACK))
     assert texts_of(given.problems) == (
-        "spec.topologyConstraint needs Grove, under which only services of a graph can run",
+        "spec.topologyConstraint: needs Grove, under which only services of a graph can run",
     )
 
 

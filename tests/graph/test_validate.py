@@ -41,7 +41,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "label": ({"labels": {"team": "a b"}}, f"{MAIN}.labels[team]: 'a b' is not a label value"),
     "no image": (
         {"extraPodSpec": {"mainContainer": {"image": ""}}},
-        f"{MAIN}.extraPodSpec.mainContainer.image is required",
+        f"{MAIN}.extraPodSpec.mainContainer.image: is required",
     ),
     "request above the limit that the configuration sets": (
         {
@@ -152,8 +152,8 @@ def test_virtual_service_that_cannot_be_made_is_warned_of(
 
 def test_annotation_that_restarts_write_is_warned_of() -> None:
     (warning,) = make.without_release(judge({"annotations": {contract.ANNOTATION_RESTART_AT: "u1"}}).warnings)
-    assert warning.text.startswith(f"{MAIN}.annotations[nvidia.com/restartAt] ")
-    assert warning.text.endswith("Use spec.restart")
+    assert warning.text.startswith(f"{MAIN}.annotations[nvidia.com/restartAt]: ")
+    assert warning.text.endswith("use spec.restart")
 
 
 @pytest.mark.parametrize(("kind", "refused"), [("frontend", True), ("epp", True), ("worker", False)])

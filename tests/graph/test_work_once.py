@@ -80,7 +80,7 @@ def test_component_is_built_once_in_a_sync(monkeypatch: pytest.MonkeyPatch) -> N
 def test_plan_is_taken_from_the_cache_only_for_equal_grounds() -> None:
     request = make.sync_request(make.graph())
     seen = without_progress(observe(request, make.facts().settings))
-    grounds = graph_sync.Grounds(
+    grounds = graph_sync.GraphGrounds(
         parent_key=make_parent_key(request.parent), seen=seen, restarts={}, settings=make.facts().settings
     )
     others: dict[str, Any] = {
@@ -91,7 +91,7 @@ def test_plan_is_taken_from_the_cache_only_for_equal_grounds() -> None:
         "restarts": {"Worker": "r1"},
         "settings": make.facts(kai_scheduler="on").settings,
     }
-    assert others.keys() == {field.name for field in fields(graph_sync.Grounds)}
+    assert others.keys() == {field.name for field in fields(graph_sync.GraphGrounds)}
     assert all(replace(grounds, **{name: other}) != grounds for name, other in others.items())
     assert replace(grounds, restarts={}) == grounds
     assert hash(replace(grounds, restarts={})) == hash(grounds)

@@ -3,7 +3,7 @@
 from hooks.k8s.types import PodSpec, build_metadata
 from hooks.k8s.workloads import (
     RECREATE,
-    PodTemplate,
+    WorkloadTemplate,
     build_deployment,
     build_leader_worker_set,
     build_pod_group,
@@ -19,7 +19,7 @@ def test_deployment_holds_what_was_decided_and_no_more() -> None:
         replicas=0,
         match_labels={"s": "a"},
         strategy=rolling_update(max_surge="25%", max_unavailable=0),
-        template=PodTemplate(labels={"z": "1", "s": "a"}, annotations={}, spec=POD),
+        template=WorkloadTemplate(labels={"z": "1", "s": "a"}, annotations={}, spec=POD),
     )
     assert deployment == {
         "apiVersion": "apps/v1",
@@ -35,7 +35,7 @@ def test_deployment_holds_what_was_decided_and_no_more() -> None:
 
 
 def test_pod_annotations_are_sorted() -> None:
-    template = PodTemplate(labels={}, annotations={"b": "1", "a": "2"}, spec=POD)
+    template = WorkloadTemplate(labels={}, annotations={"b": "1", "a": "2"}, spec=POD)
     assert list(template.to_json()["metadata"]["annotations"]) == ["a", "b"]
 
 
@@ -44,7 +44,9 @@ def test_recreate_has_no_amounts() -> None:
 
 
 def test_leader_worker_set_has_groups_of_a_leader_and_workers() -> None:
-    leader, worker = (PodTemplate(labels={"role": role}, annotations={}, spec=POD) for role in ("leader", "worker"))
+    leader, worker = (
+        WorkloadTemplate(labels={"role": role}, annotations={}, spec=POD) for role in ("leader", "worker")
+    )
     found = build_leader_worker_set(build_metadata("a-0", "ns"), replicas=4, size=3, leader=leader, worker=worker)
     assert found == {
         "apiVersion": "leaderworkerset.x-k8s.io/v1",

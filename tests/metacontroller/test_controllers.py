@@ -1,4 +1,4 @@
-"""The table of what controllers declare is as `metacontroller/*.yaml` say; `make golden` writes it anew.
+"""The table of what controllers declare is as `metacontroller/*.yaml` say; `make golden` writes it again.
 
 Each declared child kind either stays with its workload in an upgrade, or is named here with the reason why not.
 """

@@ -9,8 +9,8 @@ import pytest
 
 from hooks import contract
 from hooks.k8s import kinds
-from hooks.k8s.differences import Difference, find_difference
-from hooks.k8s.same import Same
+from hooks.k8s.differences import FieldDifference, find_difference
+from hooks.k8s.same import ByIdentity
 from hooks.k8s.types import Manifest, ReadManifest
 from hooks.metacontroller.children import Children
 from hooks.metacontroller.parent_key import make_parent_key, read_parent_key
@@ -112,7 +112,7 @@ def test_objects_of_the_same_content_and_another_name_are_told_apart() -> None:
 def test_status_that_changes_causes_no_new_comparison(monkeypatch: pytest.MonkeyPatch) -> None:
     compared: list[str] = []
 
-    def counted(wanted: ReadManifest, live: ReadManifest) -> Difference | None:
+    def counted(wanted: ReadManifest, live: ReadManifest) -> FieldDifference | None:
         compared.append(wanted["kind"])
         return find_difference(wanted, live)
 
@@ -127,10 +127,10 @@ def test_status_that_changes_causes_no_new_comparison(monkeypatch: pytest.Monkey
 
 def test_same_is_equal_to_itself_alone() -> None:
     one = {"a": 1}
-    assert Same(one) == Same(one)
-    assert hash(Same(one)) == hash(Same(one))
-    assert Same(one) != Same(dict(one))
-    assert Same(one) != one
+    assert ByIdentity(one) == ByIdentity(one)
+    assert hash(ByIdentity(one)) == hash(ByIdentity(one))
+    assert ByIdentity(one) != ByIdentity(dict(one))
+    assert ByIdentity(one) != one
 
 
 def test_key_of_a_parent_has_every_field_that_hooks_read() -> None:

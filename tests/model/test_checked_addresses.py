@@ -11,28 +11,28 @@ from hooks.k8s.types import Manifest
 from hooks.metacontroller.effects import Event
 from hooks.metacontroller.protocol import SyncAnswer
 from hooks.model import sync as hook
-from hooks.model.pod_addresses import CheckAddresses, NamedAddress, Verdict, Verdicts
+from hooks.model.pod_addresses import AddressVerdict, CheckAddresses, NamedAddress, Verdicts
 from hooks.model.prober_messages import Adapter, AdapterPhase
 from tests import make
 from tests.model import parts
 from tests.model.parts import condition, finalize, model, pods, report, request, sync, wanted
 
 FACTS = make.facts()
-REFUSED = Verdict(refusal="not called: its address is foreign")
-DOUBTED = Verdict(doubt="not called: whether its address is that of its pod is not known")
-NEW = Verdict(doubt="not called: wait", is_new=True)
+REFUSED = AddressVerdict(refusal="not called: its address is foreign")
+DOUBTED = AddressVerdict(doubt="not called: whether its address is that of its pod is not known")
+NEW = AddressVerdict(doubt="not called: wait", is_new=True)
 
 
-def saying(**verdicts: Verdict) -> CheckAddresses:
+def saying(**verdicts: AddressVerdict) -> CheckAddresses:
     """A check with these verdicts by pod; the addresses of other pods are their own."""
 
     def check(addresses: tuple[NamedAddress, ...]) -> Verdicts:
-        return {one: verdicts.get(one.pod, Verdict()) for one in addresses}
+        return {one: verdicts.get(one.pod, AddressVerdict()) for one in addresses}
 
     return check
 
 
-def sync_with(parent: Manifest, count: int, *phases: AdapterPhase, **verdicts: Verdict) -> SyncAnswer:
+def sync_with(parent: Manifest, count: int, *phases: AdapterPhase, **verdicts: AddressVerdict) -> SyncAnswer:
     call, check = request(parent, pods(count)), saying(**verdicts)
     asked = wanted(call, FACTS, check)
     return sync(call, FACTS, None if asked is None else report(asked, *phases), check)
@@ -81,7 +81,7 @@ def test_call_whose_addresses_nobody_checked_calls_no_engine() -> None:
     assert hook.plan_request(draft) is None
     ready = condition(hook.sync(draft, None).status, "Ready")
     assert (ready["status"], ready["reason"]) == ("False", "NotReady")
-    assert "nobody checked whether its address is that of its pod" in ready["message"]
+    assert "its address was not compared with that of its pod" in ready["message"]
 
 
 # Refused addresses
@@ -233,7 +233,7 @@ def test_deletion_waits_for_doubted_engines_until_its_deadline() -> None:
 
 def test_deletion_ends_when_the_doubt_is_over() -> None:
     call = request(deleted(1), pods(2), finalizing=True)
-    for verdict, is_finalized in ((NEW, False), (DOUBTED, False), (Verdict(), True), (REFUSED, True)):
+    for verdict, is_finalized in ((NEW, False), (DOUBTED, False), (AddressVerdict(), True), (REFUSED, True)):
         check = saying(w1=verdict)
         asked = wanted(call, FACTS, check)
         assert asked is not None

@@ -4,7 +4,7 @@ import pytest
 
 from hooks.model.engine_addresses import AddressRule
 from hooks.model.observe import EnginePod, SortedEngines, observe, observe_endpoints, sort_engines
-from hooks.model.pod_addresses import NamedAddress, Verdict
+from hooks.model.pod_addresses import AddressVerdict, NamedAddress
 from hooks.settings import parse_settings
 from tests.model import parts
 
@@ -120,8 +120,8 @@ def test_pod_that_is_not_ready_is_an_engine_marked_so() -> None:
     assert found == (EnginePod(address="http://10.0.0.1:8081", pod="w0", ready=False),)
 
 
-def verdict_on(pod: str, seen: Any, **fields: Any) -> dict[NamedAddress, Verdict]:
-    return {one: Verdict(**(fields if one.pod == pod else {})) for one in seen.to_check}
+def verdict_on(pod: str, seen: Any, **fields: Any) -> dict[NamedAddress, AddressVerdict]:
+    return {one: AddressVerdict(**(fields if one.pod == pod else {})) for one in seen.to_check}
 
 
 def test_nothing_is_called_before_somebody_checked_it() -> None:
@@ -129,7 +129,7 @@ def test_nothing_is_called_before_somebody_checked_it() -> None:
     for found in (sort_engines(seen, None), sort_engines(seen, {})):
         assert found == SortedEngines(called=(), doubted=found.doubted, refused=())
         assert [one.doubt for one in found.doubted] == [
-            "not called: nobody checked whether its address is that of its pod"
+            "not called: its address was not compared with that of its pod"
         ] * 2
 
 
@@ -140,7 +140,9 @@ def test_verdicts_decide_which_pods_are_called() -> None:
     assert [(one.namespace, one.pod, one.uid, one.address) for one in seen.to_check] == [
         ("default", f"w{number}", "", f"10.0.0.{number + 1}") for number in range(3)
     ]
-    verdicts = verdict_on("w1", seen, refusal="not called: x") | {seen.to_check[2]: Verdict(doubt="why", is_new=True)}
+    verdicts = verdict_on("w1", seen, refusal="not called: x") | {
+        seen.to_check[2]: AddressVerdict(doubt="why", is_new=True)
+    }
     found = sort_engines(seen, verdicts)
     assert [one.pod for one in found.called] == ["w0"]
     assert [(one.pod, one.doubt, one.is_new) for one in found.doubted] == [("w2", "why", True)]
@@ -154,7 +156,9 @@ def test_pod_is_called_at_its_own_address_whatever_other_slices_say_of_it() -> N
     forged = parts.endpoint_slice("forged", [parts.endpoint("w0", "10.9.9.9")])
     for slices in ([forged, parts.pods(1)], [parts.pods(1), forged]):
         seen = observe_endpoints(slices, 9090, "pods")
-        own = {one: Verdict(refusal="" if one.address == "10.0.0.1" else "not called: x") for one in seen.to_check}
+        own = {
+            one: AddressVerdict(refusal="" if one.address == "10.0.0.1" else "not called: x") for one in seen.to_check
+        }
         assert sort_engines(seen, own) == SortedEngines(called=(W0,), doubted=(), refused=())
 
 

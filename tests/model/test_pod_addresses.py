@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from hooks.model.pod_addresses import NamedAddress, Verdict, judge_address, read_verdicts, write_verdicts
+from hooks.model.pod_addresses import AddressVerdict, NamedAddress, judge_address, read_verdicts, write_verdicts
 
 CORRECT = "; correct the EndpointSlice, or let a Service's selector write it"
 
@@ -66,6 +66,10 @@ def test_foreign_address_is_not_called(asked: NamedAddress, found: Any, reason: 
 
 
 def test_verdicts_are_written_and_read() -> None:
-    verdicts = {named(): Verdict(), named(uid=""): Verdict(refusal="a"), named("x"): Verdict(doubt="b", is_new=True)}
+    verdicts = {
+        named(): AddressVerdict(),
+        named(uid=""): AddressVerdict(refusal="a"),
+        named("x"): AddressVerdict(doubt="b", is_new=True),
+    }
     assert read_verdicts(write_verdicts(verdicts)) == verdicts
     assert read_verdicts(b"null") == {}

@@ -452,7 +452,7 @@ def test_second_model_of_one_adapter_name_is_refused_and_loads_nothing() -> None
     call = request(second, pods(1), model("first"))
     assert wanted(call, FACTS) is None
     message = condition(sync(call, FACTS, None).status, "Ready")["message"]
-    assert message.startswith(f"spec.modelName a on base model {parts.BASE} belongs to DynamoModel first")
+    assert message.startswith(f"spec.modelName: a on base model {parts.BASE} belongs to DynamoModel first")
 
 
 def test_model_that_is_refused_later_gives_up_the_name() -> None:

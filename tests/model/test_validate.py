@@ -33,7 +33,7 @@ HELD = {"adapters": [{"name": "a", "source": parts.URI}]}
         ({"uri": "http://x"}, ("source URI must start with 's3://' or 'hf://', got: http://x",)),
         (
             {"uri": "file:///x"},
-            ("source URI may start with 'file://' only where setting lora_file_sources is on, got: file:///x",),
+            ("spec.source.uri: may start with 'file://' only where setting lora_file_sources is on, got: file:///x",),
         ),
         ({"model_type": "LoRA", "uri": None}, ("spec.source is required when modelType is 'lora'",)),
     ],
@@ -67,7 +67,7 @@ def test_credentials_in_a_source_are_refused_and_not_shown(uri: str) -> None:
 def test_source_of_an_adapter_that_nothing_loads_is_a_warning(model_type: str, *, warned: bool) -> None:
     new = parts.model(model_type=model_type)
     verdict = review_model(Review(new=new, old=None, user=None, settings=Settings(), installed=None))
-    text = "spec.source is not loaded when modelType is 'adapter'; to load it, write a model with modelType 'lora'"
+    text = "spec.source: is not loaded when modelType is 'adapter'; to load it, write a model with modelType 'lora'"
     assert (texts_of(verdict.problems), texts_of(verdict.warnings)) == ((), (text,) if warned else ())
 
 

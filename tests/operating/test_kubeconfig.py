@@ -119,7 +119,7 @@ def test_command_without_a_slash_is_searched_in_path(tmp_path: Path) -> None:
     [
         ({"username": "a", "password": "b"}, "the user has a password"),
         ({"auth-provider": {"name": "gcp"}}, "the user has an auth-provider"),
-        ({"as-groups": ["x"]}, "acts as somebody else \\(as-groups\\)"),
+        ({"as-groups": ["x"]}, "acts as another user \\(as-groups\\)"),
         ({"client-key": "k"}, "a key without its certificate"),
         ({"client-certificate-data": "%", "client-key": "k"}, "client-certificate-data is not base64"),
         (

@@ -7,7 +7,7 @@ from hooks import contract
 from hooks.k8s import kinds
 from hooks.k8s.types import GroupVersionKind, Manifest
 from hooks.metacontroller.controllers import CHILD_KINDS
-from hooks.policy.held import FOREIGN_REVISION, RENDERING_REVISION, Mark, mark, read_mark
+from hooks.policy.held import FOREIGN_REVISION, RENDERING_REVISION, HeldMark, mark, read_mark
 from hooks.policy.holding import FOLLOWING, find_unwanted, index_children, keep_following, keep_live_mark
 
 OLDER, NEWER = RENDERING_REVISION - 1, RENDERING_REVISION + 1
@@ -42,7 +42,7 @@ def applied(workload: Manifest) -> Manifest:
     ids=["of newer hooks", "of older hooks", "of the Go operator", "of another spec", "of another rendering"],
 )
 def test_mark_of_other_hooks_stays_where_both_render_the_same(live: Manifest, kept: int) -> None:
-    assert read_mark(keep_live_mark(mark(component(), "abc"), applied(live))) == Mark(kept, "abc")
+    assert read_mark(keep_live_mark(mark(component(), "abc"), applied(live))) == HeldMark(kept, "abc")
 
 
 def test_new_workload_and_one_without_a_mark_get_ours() -> None:

@@ -20,7 +20,7 @@ from hooks.clients.etcd import EtcdClient
 from hooks.errors import ProberUnavailable
 from hooks.metacontroller.effects import Effect, EtcdPrefixDrop
 from hooks.model.prober.app import create_prober_app
-from hooks.model.prober.calls import Action, EngineCall
+from hooks.model.prober.calls import EngineAction, EngineCall
 from hooks.model.prober.dispatcher import Dispatcher
 from hooks.model.prober.limits import Limits
 from hooks.model.prober.lora_api import perform
@@ -90,7 +90,7 @@ def wanted(uri: str = "s3://b/a") -> LoadRequest:
 def test_answers_of_engines_are_not_repeated(body: bytes) -> None:
     said = []
     for status in STATUSES:
-        for action in Action:
+        for action in EngineAction:
             call = EngineCall(address=ADDRESS, pod="w0", action=action, adapter="a", uri=URI, timeout=1.0, started=0.0)
             said.append((f"{action} {status}", call_engine(Engine(status, body))(call).message))
     assert find_canaries(said) == []

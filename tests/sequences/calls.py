@@ -98,7 +98,7 @@ def no_helper(*_: object) -> Any:
 
 
 class Server:
-    """What answers Metacontroller: hooks that can be started anew, and a network that loses calls."""
+    """What answers Metacontroller: hooks that can be started again, and a network that loses calls."""
 
     def __init__(self, clock: Clock, carry_out: Callable[[tuple[Effect, ...]], None], **settings: str) -> None:
         self.table: dict[str, app.Hook] = dict(app.all_hooks(no_helper, no_helper, no_helper))
@@ -217,7 +217,7 @@ _NOT_HOOKS = (
 
 
 def forget() -> None:
-    """Start the hooks anew: what a process remembers is gone."""
+    """Start the hooks again: what a process remembers is gone."""
     for name in [name for name in sys.modules if name.startswith("hooks.") and not name.startswith(_NOT_HOOKS)]:
         for found in vars(sys.modules[name]).values():
             if isinstance(found, _MEMORY):

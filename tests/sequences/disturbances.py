@@ -1,4 +1,4 @@
-"""What happens to a cluster: users who edit, pods that fail, calls and news that get lost, programs that start anew.
+"""What happens to a cluster: users who edit, pods that fail, calls and news that get lost, programs that start again.
 
 Each takes the world, does one thing and says what; an empty text means that there was nothing to do it to.
 """
@@ -168,7 +168,7 @@ def upgrade_hooks(world: World) -> str:
 
 
 def switch_gangs(world: World) -> str:
-    """Another kind of LeaderWorkerSets is set for new components; the hooks start anew with every setting."""
+    """Another kind of LeaderWorkerSets is set for new components; the hooks start again with every setting."""
     if "lws" not in world.road.installed:
         return ""
     value = world.server.switch("lws_gangs")

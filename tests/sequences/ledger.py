@@ -5,8 +5,8 @@ from typing import Any
 
 from hooks import contract
 from hooks.k8s.types import Manifest
-from hooks.offline.simulator.metacontroller.informer import Reader
-from hooks.offline.simulator.store import Change
+from hooks.offline.simulator.metacontroller.informer import ObjectReader
+from hooks.offline.simulator.store import StoreChange
 from tests.sequences.truth import Asked, Fact, asked_of, find_fact, wanted_of
 
 _CAN_CHANGE_TRUTH = frozenset({"Pod", "ReplicaSet", contract.GRAPH.kind, contract.SCALING_ADAPTER.kind})
@@ -30,7 +30,7 @@ class Ledger:
         self._answers: dict[tuple[str, ...], Any] = {}
         self._facts: dict[tuple[str, str], Fact] = {}
 
-    def observe(self, reader: Reader, changes: tuple[Change, ...]) -> None:
+    def observe(self, reader: ObjectReader, changes: tuple[StoreChange, ...]) -> None:
         """Take down what the changes of a step mean."""
         if not any(change.ref.kind in _CAN_CHANGE_TRUTH for change in changes):
             return
@@ -54,7 +54,7 @@ class Ledger:
         self._answers[question] = answer
         return not is_known
 
-    def never_so(self, reader: Reader, graph: Manifest) -> Iterator[str]:
+    def never_so(self, reader: ObjectReader, graph: Manifest) -> Iterator[str]:
         """Services that when complete for the last time were not what their graph asks for.
 
         An adapter may have scaled since, and surplus replicas may still be on their way out.

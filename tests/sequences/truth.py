@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from hooks import contract
 from hooks.k8s import kinds
 from hooks.k8s.types import Manifest, controller_of
-from hooks.offline.simulator.metacontroller.informer import Reader
+from hooks.offline.simulator.metacontroller.informer import ObjectReader
 from hooks.offline.simulator.store import Ref
 from hooks.offline.simulator.workloads.pods import is_ready
 from hooks.policy import identity
@@ -25,7 +25,7 @@ class Fact(NamedTuple):
     pods: int
 
 
-def find_lie(reader: Reader, graph: Manifest) -> str:
+def find_lie(reader: ObjectReader, graph: Manifest) -> str:
     """Why a graph is not ready in truth; empty when it is."""
     adapters = reader.list_kind(contract.SCALING_ADAPTER, graph["metadata"]["namespace"])
     for service in graph["spec"]["services"]:
@@ -43,7 +43,7 @@ def wanted_of(graph: Manifest, service: str, adapters: Iterable[Manifest]) -> Fa
     return Fact(asked_of(graph, service) if count else None, count)
 
 
-def find_fact(reader: Reader, graph: Manifest, service: str) -> Fact | None:
+def find_fact(reader: ObjectReader, graph: Manifest, service: str) -> Fact | None:
     """What the pods of a service run, all ready and all alike; None where they are not."""
     pods = pods_of(reader, graph, service)
     run = {run_by(pod) for pod in pods}
@@ -81,7 +81,7 @@ def nodes_of(spec: Mapping[str, Any]) -> int:
     return int((spec.get("multinode") or {}).get("nodeCount", 1))
 
 
-def pods_of(reader: Reader, graph: Manifest, service: str) -> list[Manifest]:
+def pods_of(reader: ObjectReader, graph: Manifest, service: str) -> list[Manifest]:
     """The pods of a service that are not on their way out, as those are whose owner is gone."""
     labels = {contract.LABEL_GRAPH: graph["metadata"]["name"], contract.LABEL_COMPONENT: service}
     found = reader.list_kind(kinds.POD, graph["metadata"]["namespace"])
@@ -94,7 +94,7 @@ def pods_of(reader: Reader, graph: Manifest, service: str) -> list[Manifest]:
     ]
 
 
-def _has_owner(reader: Reader, pod: Manifest) -> bool:
+def _has_owner(reader: ObjectReader, pod: Manifest) -> bool:
     reference = controller_of(pod)
     if reference is None:
         return True

@@ -17,10 +17,10 @@ from hooks.k8s.types import GroupVersionKind, Manifest
 from hooks.metacontroller import install_files
 from hooks.metacontroller.effects import Effect
 from hooks.offline.simulation.run import admit_custom
-from hooks.offline.simulator.client import Write
+from hooks.offline.simulator.client import LoggedWrite
 from hooks.offline.simulator.clock import Clock
 from hooks.offline.simulator.cluster import Choose, Setup, SimulatedCluster
-from hooks.offline.simulator.store import ApiError, Change, Propagation, Ref, copy_json
+from hooks.offline.simulator.store import ApiError, Propagation, Ref, StoreChange, copy_json
 from tests.sequences.calls import Call, Server
 from tests.sequences.ledger import Ledger
 from tests.sequences.wishes import GRAPH, Road, graph
@@ -50,9 +50,9 @@ class Step:
 
     number: int
     label: str
-    changes: tuple[Change, ...]
+    changes: tuple[StoreChange, ...]
     calls: tuple[Call, ...]
-    writes: tuple[Write, ...]
+    writes: tuple[LoggedWrite, ...]
     is_idle: bool = False
 
     def __str__(self) -> str:
@@ -207,7 +207,7 @@ class World:
         """All objects of a kind."""
         return self.cluster.list_kind(kind, NAMESPACE)
 
-    def _refuse(self, write: Write) -> str:
+    def _refuse(self, write: LoggedWrite) -> str:
         is_refused = (write.resource, write.name) in self.refused and write.verb == "update" and not write.subresource
         return "a policy of these tests" if is_refused and write.actor == "metacontroller" else ""
 

@@ -6,9 +6,8 @@ import re
 import signal
 import ssl
 import subprocess
-import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -19,6 +18,7 @@ import orjson
 from hooks.admission.certificates.authority import Issued, issue
 from tests import make
 from tests.reviews import GRAPHS, review
+from tests.serving.forks import Fork
 
 HOOKS = ("-m", "hooks", "serve", "--bind", "127.0.0.1:0")
 ADMISSION = ("-m", "hooks", "serve-admission", "--bind", "127.0.0.1:0")
@@ -52,7 +52,7 @@ SYNC_PATH, REVIEW_PATH = "/graph/sync", f"/admission/validate/{GRAPHS}"
 class Running:
     """A server process; `lines` are its log lines so far, `trusted` the PEM text of authorities if it speaks TLS."""
 
-    process: subprocess.Popen[str]
+    process: subprocess.Popen[str] | Fork
     trusted: str = ""
     port: int = 0
     lines: list[str] = field(default_factory=list)
@@ -111,15 +111,16 @@ def post_on(connection: http.client.HTTPConnection, path: str, body: bytes) -> t
 
 @contextmanager
 def running(
-    folder: Path, *command: str, trusted: str = "", program: Path | str = sys.executable, **environment: str
+    folder: Path, *command: str, trusted: str = "", program: Path | str = "", **environment: str
 ) -> Iterator[Running]:
-    """Start Python, or another program, wait until the server listens, and end it with all its workers."""
+    """Start a server, wait until it listens, and end it with all its workers.
+
+    Without a program it is a fork of a process that has loaded the hooks, which begins at once.
+    """
     variables = {**os.environ, "TMPDIR": str(folder), **environment}
     if "PROMETHEUS_MULTIPROC_DIR" not in environment:
         variables.pop("PROMETHEUS_MULTIPROC_DIR", None)
-    process = subprocess.Popen(
-        [str(program), *command], stderr=subprocess.PIPE, text=True, env=variables, start_new_session=True
-    )
+    process = _start(str(program), command, variables)
     server, listens = Running(process, trusted), threading.Event()
     reader = threading.Thread(target=_read_log, args=(server, listens), daemon=True)
     reader.start()
@@ -133,8 +134,16 @@ def running(
         reader.join(timeout=10)
 
 
+def _start(program: str, command: Sequence[str], variables: Mapping[str, str]) -> subprocess.Popen[str] | Fork:
+    if not program:
+        return Fork(command, variables)
+    return subprocess.Popen(
+        [program, *command], stderr=subprocess.PIPE, text=True, env=variables, start_new_session=True
+    )
+
+
 @contextmanager
-def running_admission(folder: Path, *arguments: str, program: Path | str = sys.executable) -> Iterator[Running]:
+def running_admission(folder: Path, *arguments: str, program: Path | str = "") -> Iterator[Running]:
     """Admission with a certificate in `<folder>/tls/data`."""
     issued = issue_now()
     (folder / "tls").mkdir()

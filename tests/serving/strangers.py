@@ -1,6 +1,6 @@
 """`python -m tests.serving.strangers …`: slow peers of one server, in a process of its own, for a bounded time.
 
-Each holds one connection: it sends a part of a request, and connects anew when the server ends the connection. They
+Each holds one connection: it sends a part of a request, and connects again when the server ends the connection. They
 come from several addresses of the loopback range.
 """
 

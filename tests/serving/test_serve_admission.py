@@ -1,12 +1,9 @@
 """Admission as a process: HTTPS, and a certificate that is renewed under load."""
 
 import http.client
-import os
 import re
 import socket
 import ssl
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -18,7 +15,17 @@ import pytest
 
 from tests import make
 from tests.reviews import GRAPHS, review
-from tests.serving.servers import REVIEW, REVIEW_PATH, SYNC, Running, issue_now, running_admission, write_certificate
+from tests.serving.forks import run_to_end
+from tests.serving.servers import (
+    REVIEW,
+    REVIEW_PATH,
+    SYNC,
+    Running,
+    issue_now,
+    running,
+    running_admission,
+    write_certificate,
+)
 
 BAD = orjson.dumps(review(make.graph(services={})))
 
@@ -157,19 +164,20 @@ def test_renewal_under_load_loses_no_request(tmp_path: Path) -> None:
     ids=["no key", "no certificate", "malformed address", "missing file"],
 )
 def test_wrong_options_end_with_one_sentence_and_status_2(arguments: list[str], sentence: str) -> None:
-    command = [sys.executable, "-m", "hooks", "serve-admission", *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
-    assert done.returncode == 2
-    assert sentence in done.stderr
-    assert "Traceback" not in done.stderr
+    status, written = run_to_end(["-m", "hooks", "serve-admission", *arguments])
+    assert status == 2
+    assert sentence in written
+    assert "Traceback" not in written
 
 
 SERVER_WITH_HOOKS = """
 import sys
 from pathlib import Path
 from flask import Flask
+from hooks.serving.logs import set_up_logging
 from hooks.serving.server import ServerOptions, run_server
 
+set_up_logging("info")
 folder = Path(sys.argv[1])
 
 def begin(is_draining):
@@ -184,14 +192,11 @@ run_server(options, lambda is_draining: Flask("x"))
 
 
 def test_what_goes_on_beside_requests_begins_in_each_worker_and_ends_once(tmp_path: Path) -> None:
-    environment = {key: value for key, value in os.environ.items() if key != "PROMETHEUS_MULTIPROC_DIR"}
-    command = [sys.executable, "-c", SERVER_WITH_HOOKS, str(tmp_path)]
     begun, ended = tmp_path / "begun", tmp_path / "ended"
-    with subprocess.Popen(command, stderr=subprocess.DEVNULL, env=environment) as process:
-        while process.poll() is None and not (begun.exists() and begun.read_text().count("\n") == 2):
+    with running(tmp_path, "-c", SERVER_WITH_HOOKS, str(tmp_path)) as server:
+        while server.process.poll() is None and not (begun.exists() and begun.read_text().count("\n") == 2):
             pass
         assert not ended.exists()
-        process.terminate()
-        assert process.wait(timeout=40) == 0
+        assert server.stop() == 0
     assert begun.read_text() == "False\nFalse\n"
     assert ended.read_text() == "once\n"

@@ -92,8 +92,8 @@ CHANGES = (
         new={**nodes(4), "status": UNDER_GROVE},
         problems=(
             (
-                "spec.services[main].multinode.nodeCount cannot change from 2 to 4: Grove keeps it for as long as the "
-                "PodCliqueSet exists; delete the graph and create it anew, or switch Grove off by the graph's "
+                "spec.services[main].multinode.nodeCount: cannot change from 2 to 4: Grove keeps it for as long as the "
+                "PodCliqueSet exists; delete the graph and create it again, or switch Grove off by the graph's "
                 "annotation nvidia.com/enable-grove"
             ),
         ),

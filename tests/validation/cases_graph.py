@@ -102,7 +102,7 @@ NAMES = (
         id="long-graph",
         new=graph(name="g" * 64, annotations={"nvidia.com/enable-grove": "FALSE"}),
         problems=(
-            "metadata.name has 64 characters, must have at most 63: it becomes a label",
+            "metadata.name: has 64 characters, must have at most 63: it becomes a label",
             (
                 f"{MAIN}: the name {'g' * 64}-main has 69 characters, at most 63 are possible; shorten the "
                 "DynamoGraphDeployment name (length 64) or the service name (length 4)"
@@ -144,7 +144,7 @@ NAMES = (
             (
                 "spec.services[VllmDecodeWorker2]: combined resource name length 46 exceeds the 45-character pod-name "
                 f"limit (PodCliqueSet {LONG} + vllmdecodeworker2), and the graph's PodCliqueSet keeps its name; "
-                "shorten this name to at most 16 characters, or delete the graph and create it anew"
+                "shorten this name to at most 16 characters, or delete the graph and create it again"
             ),
             (
                 "service topology is immutable and cannot be modified after creation: services added: "
@@ -185,7 +185,9 @@ NAMES = (
     Case(
         id="services-differ-by-case",
         new=graph({"main": {}, "Main": {}}),
-        problems=("spec.services[main] and spec.services[Main] would both be named g-main; rename one",),
+        problems=(
+            "spec.services[main]: its objects would be named g-main, as those of spec.services[Main]; rename one",
+        ),
     ),
     Case(
         id="service-of-no-name",

@@ -2,10 +2,10 @@
 
 from tests.validation.objects import CONFIG, NO_CONFIG, Case, Json, Manifest, adapter, lora, model, request
 
-_FORM_OF_SOURCE = "source URI must be s3://bucket/path, hf://org/name or hf://org/name@revision, got: "
-_NO_SPACES = "source URI must not have spaces or control characters; remove them, also at its end"
+_FORM_OF_SOURCE = "spec.source.uri: must be s3://bucket/path, hf://org/name or hf://org/name@revision, got: "
+_NO_SPACES = "spec.source.uri: must not have spaces or control characters; remove them, also at its end"
 _NO_CREDENTIALS = (
-    "source URI must be s3://bucket/path or hf://org/name[@revision], without user, password, port, query and "
+    "spec.source.uri: must be s3://bucket/path or hf://org/name[@revision], without user, password, port, query and "
     "fragment; workers take credentials from their Secret (envFromSecret)"
 )
 
@@ -33,7 +33,9 @@ MODELS = (
     Case(
         id="lora-in-a-file",
         new=lora(source={"uri": "file:///a"}),
-        problems=("source URI may start with 'file://' only where setting lora_file_sources is on, got: file:///a",),
+        problems=(
+            "spec.source.uri: may start with 'file://' only where setting lora_file_sources is on, got: file:///a",
+        ),
     ),
     Case(
         id="lora-in-a-file-where-that-is-allowed",
@@ -44,7 +46,7 @@ MODELS = (
         id="adapter-by-http",
         new=model(modelType="adapter", source={"uri": "http://x/a"}),
         warnings=(
-            "spec.source is not loaded when modelType is 'adapter'; to load it, write a model with modelType 'lora'",
+            "spec.source: is not loaded when modelType is 'adapter'; to load it, write a model with modelType 'lora'",
         ),
     ),
     Case(
@@ -123,7 +125,7 @@ MODELS = (
         id="lora-in-a-file-of-a-relative-path",
         new=lora(source={"uri": "file://a"}),
         settings={"lora_file_sources": "on"},
-        problems=("source URI must be file:///path, an absolute path in the workers' containers, got: file://a",),
+        problems=("spec.source.uri: must be file:///path, an absolute path in the workers' containers, got: file://a",),
     ),
 )
 

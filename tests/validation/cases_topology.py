@@ -58,7 +58,7 @@ TOPOLOGIES = (
             **placed({**PROFILE, **RACK}),
             "metadata": {"name": "g", "namespace": "default", "annotations": {"nvidia.com/enable-grove": "false"}},
         },
-        problems=("spec.topologyConstraint needs Grove, and this graph does not run under it",),
+        problems=("spec.topologyConstraint: needs Grove, and this graph does not run under it",),
     ),
     Case(
         id="topology-changes",
@@ -76,6 +76,6 @@ TOPOLOGIES = (
     Case(
         id="topology-of-a-component",
         new=component(topologyConstraint=RACK),
-        problems=("spec.topologyConstraint needs Grove, under which only services of a graph can run",),
+        problems=("spec.topologyConstraint: needs Grove, under which only services of a graph can run",),
     ),
 )

@@ -6,7 +6,7 @@ import pytest
 
 from hooks.admission.rules import RULES
 from hooks.settings import parse_settings
-from hooks.validation.review import Review, User, Verdict
+from hooks.validation.review import Requester, Review, Verdict
 from tests.validation.objects import Manifest, graph, service
 
 MANAGED = {"scalingAdapter": {"enabled": True}}
@@ -19,7 +19,7 @@ SETTINGS: dict[str, Any] = {
 }
 
 
-def scale(user: User | None, old: Manifest = OLD, new: Manifest = NEW, **settings: str) -> Verdict:
+def scale(user: Requester | None, old: Manifest = OLD, new: Manifest = NEW, **settings: str) -> Verdict:
     review = Review(new=new, old=old, user=user, settings=parse_settings({}, settings), installed=None)
     return RULES["dynamographdeployments"](review)
 
@@ -30,40 +30,40 @@ def scale(user: User | None, old: Manifest = OLD, new: Manifest = NEW, **setting
     ids=["planner", "metacontroller", "hooks", "writer", "person"],
 )
 def test_user_named_exactly_may_scale(name: str) -> None:
-    assert scale(User(name=name), **SETTINGS).problems == ()
+    assert scale(Requester(name=name), **SETTINGS).problems == ()
 
 
 @pytest.mark.parametrize(
     "user",
     [
         None,
-        User(name=""),
-        User(name="kubernetes-admin", groups=("system:masters",)),
-        User(name="system:serviceaccount:default:other-planner"),
-        User(name="system:serviceaccount:other:g-planner"),
-        User(name="system:serviceaccount:default:x-g-planner"),
-        User(name="system:serviceaccount:default:g-planner:x"),
-        User(name="system:serviceaccount:default:planner-serviceaccount"),
-        User(name="system:serviceaccount:default:evil-dynamo-operator-controller-manager"),
-        User(name="g-planner"),
-        User(name="Carol"),
-        User(name="dave", groups=("carol", METACONTROLLER)),
+        Requester(name=""),
+        Requester(name="kubernetes-admin", groups=("system:masters",)),
+        Requester(name="system:serviceaccount:default:other-planner"),
+        Requester(name="system:serviceaccount:other:g-planner"),
+        Requester(name="system:serviceaccount:default:x-g-planner"),
+        Requester(name="system:serviceaccount:default:g-planner:x"),
+        Requester(name="system:serviceaccount:default:planner-serviceaccount"),
+        Requester(name="system:serviceaccount:default:evil-dynamo-operator-controller-manager"),
+        Requester(name="g-planner"),
+        Requester(name="Carol"),
+        Requester(name="dave", groups=("carol", METACONTROLLER)),
     ],
     ids=lambda user: "nobody" if user is None else f"{user.name} {' '.join(user.groups)}".strip(),
 )
-def test_nobody_else_may_scale(user: User | None) -> None:
+def test_nobody_else_may_scale(user: Requester | None) -> None:
     verdict = scale(user, **SETTINGS)
     assert verdict.reasons == ("replicas_managed",)
     assert len(verdict.problems) == 1
 
 
 def test_metacontrollers_own_account_may_scale_without_settings_and_the_charts_names_replace_it() -> None:
-    assert scale(User(name=METACONTROLLER)).problems == ()
-    assert scale(User(name=METACONTROLLER), controller_accounts=HOOKS).problems != ()
+    assert scale(Requester(name=METACONTROLLER)).problems == ()
+    assert scale(Requester(name=METACONTROLLER), controller_accounts=HOOKS).problems != ()
 
 
 def test_account_may_scale_and_still_break_no_other_rule() -> None:
-    verdict = scale(User(name=HOOKS), new=graph({"main": {"replicas": 3, **MANAGED}, "more": {}}), **SETTINGS)
+    verdict = scale(Requester(name=HOOKS), new=graph({"main": {"replicas": 3, **MANAGED}, "more": {}}), **SETTINGS)
     assert verdict.reasons == ("immutable",)
 
 

@@ -56,7 +56,7 @@ def test_sound_components_have_no_problem() -> None:
         (component({"name": "side", "image": "i"}), "podTemplate.spec.containers: no container is named main; "),
         (component(), "podTemplate.spec.containers: no container is named main; "),
         ({"name": "a"}, "podTemplate.spec.containers: no container is named main; "),
-        (component({"name": "b"}, {"name": "main"}), "podTemplate.spec.containers[1].image is required; "),
+        (component({"name": "b"}, {"name": "main"}), "podTemplate.spec.containers[1].image: is required; "),
         (component(MAIN, frontendSidecar="b"), "frontendSidecar: no container of the podTemplate is named 'b'; "),
     ],
     ids=["other name", "no container", "no template", "no image", "sidecar"],

@@ -11,7 +11,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import serialization
 
 LIMIT = 8
-"""Authorities in a bundle, unless more are given to `Trust`: however often a certificate is made anew, no more stay."""
+"""Authorities in a bundle, unless more are given to `Trust`: however often one is issued, no more stay."""
 
 _BEGIN = "-----BEGIN CERTIFICATE-----"
 
@@ -25,7 +25,7 @@ class Bundle:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
+class BundleChange:
     """A bundle in place of a former one, as PEM text.
 
     `is_new` says that its first authority was not in the former bundle. `dropped` counts the authorities of the former
@@ -50,13 +50,13 @@ class Trust:
     keeps_former: bool
     now: datetime
 
-    def replace(self, former: str) -> Change:
+    def replace(self, former: str) -> BundleChange:
         """The bundle in place of a former one."""
         wanted, known = parse_bundle(self.authorities).certificates, parse_bundle(former)
         others = [found for found in dict.fromkeys(known.certificates) if found not in wanted]
         valid = [found for found in others if found.not_valid_after_utc > self.now]
         kept = valid[: max(0, LIMIT - len(wanted))] if self.keeps_former else []
-        return Change(
+        return BundleChange(
             text=write_bundle((*wanted, *kept)),
             is_new=not set(wanted[:1]) <= set(known.certificates),
             dropped=len(others) - len(kept),

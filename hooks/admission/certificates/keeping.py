@@ -41,11 +41,11 @@ def keep_in_cluster(store: CertificateStore, wish: Wish) -> list[str]:
         trust = Trust(authorities=stored.issued.authorities, keeps_former=keeps_former, now=wish.now)
         return store.publish(trust, dry_run=wish.dry_run)
     if wish.dry_run:
-        return [f"the certificate in {store.namespace}/{store.name} would be made anew: {reason}"]
+        return [f"the certificate in {store.namespace}/{store.name} would be issued: {reason}"]
     issued = issue(wish.names, wish.now, wish.lifetime, stored.issued.authorities)
     said = store.publish(Trust(authorities=issued.authorities, keeps_former=True, now=wish.now))
     store.write(stored, issued)
-    return [*said, f"the certificate in {store.namespace}/{store.name} was made anew: {reason}"]
+    return [*said, f"the certificate in {store.namespace}/{store.name} was issued: {reason}"]
 
 
 def keep_in_folder(folder: Path, wish: Wish) -> list[str]:
@@ -61,12 +61,12 @@ def keep_in_folder(folder: Path, wish: Wish) -> list[str]:
     if not reason:
         return []
     if wish.dry_run:
-        return [f"the certificate in {folder} would be made anew: {reason}"]
+        return [f"the certificate in {folder} would be issued: {reason}"]
     issued = issue(wish.names, wish.now, wish.lifetime, found.authorities)
     folder.mkdir(parents=True, exist_ok=True)
     for part in ("authorities", "key", "certificate"):
         _write_file(files[part], getattr(issued, part), is_secret=part == "key")
-    return [f"the certificate in {folder} was made anew: {reason}"]
+    return [f"the certificate in {folder} was issued: {reason}"]
 
 
 def _write_file(path: Path, text: str, *, is_secret: bool) -> None:

@@ -13,8 +13,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from hooks.admission.certificates.authority import Issued
-from hooks.admission.certificates.bundle import Change, Trust
-from hooks.clients.api_server import Answer, Conversation
+from hooks.admission.certificates.bundle import BundleChange, Trust
+from hooks.clients.api_server import Conversation, ServerAnswer
 
 PARTS = {"certificate": "tls.crt", "key": "tls.key", "authorities": "ca.crt"}
 """Field of `Issued` to its key in a Secret and its file name; cert-manager and upstream use the same names."""
@@ -174,20 +174,20 @@ def find_host(client: Mapping[str, Any]) -> str:
     return urlsplit(str(client.get("url", ""))).hostname or ""
 
 
-def _describe(path: str, changes: Iterable[Change], *, dry_run: bool) -> str:
+def _describe(path: str, changes: Iterable[BundleChange], *, dry_run: bool) -> str:
     """What becomes of an object whose bundles change, as a sentence."""
     changes = list(changes)
     dropped, unreadable = (max(getattr(change, what) for change in changes) for what in ("dropped", "unreadable"))
     if any(change.is_new for change in changes):
         said = [f"{path} would trust the certificate" if dry_run else f"{path} trusts the certificate now"]
     else:
-        said = [f"the caBundle of {path} {'would be' if dry_run else 'was'} written anew"]
+        said = [f"the caBundle of {path} {'would be' if dry_run else 'was'} written again"]
     said += [f"former authorities left out: {dropped}"] if dropped else []
     said += [f"parts of its caBundle that are no certificates: {unreadable}"] if unreadable else []
     return "; ".join(said)
 
 
-def _expect_no_conflict(answer: Answer) -> None:
+def _expect_no_conflict(answer: ServerAnswer) -> None:
     if answer.status == HTTPStatus.CONFLICT:
         raise WrittenMeanwhile(str(answer.body.get("message", "another program changed it in between")))
 

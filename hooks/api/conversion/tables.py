@@ -20,7 +20,7 @@ from hooks.k8s.types import Json
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class ConversionStep:
     """A pair in one direction."""
 
     source: tuple[Slot, ...]
@@ -161,7 +161,7 @@ def _read(wanted: Iterable[Slot], given: Frames, around: Slots) -> dict[Slot, Js
     return found
 
 
-def _take_all(steps: tuple[Step, ...], given: Slots, saved: Slots) -> tuple[Frames, Frames]:
+def _take_all(steps: tuple[ConversionStep, ...], given: Slots, saved: Slots) -> tuple[Frames, Frames]:
     """What the steps make of these slots, and those of them that the result cannot say, by frame."""
     result: dict[Slot, Json] = {}
     kept: dict[Slot, Json] = {}
@@ -179,7 +179,7 @@ def _take_all(steps: tuple[Step, ...], given: Slots, saved: Slots) -> tuple[Fram
     return _by_frame(result), _by_frame(kept)
 
 
-def _restore(step: Step, had: Slots, former: Slots, reads: Slots) -> Slots | None:
+def _restore(step: ConversionStep, had: Slots, former: Slots, reads: Slots) -> Slots | None:
     """What was kept, as it is or over what is made now, if it leads to the live values; otherwise None."""
     if step.fills:
         former = {slot: value for slot, value in former.items() if value is not None}
@@ -193,11 +193,11 @@ def _pick(slots: Slots, wanted: tuple[Slot, ...]) -> dict[Slot, Json]:
     return {slot: slots[slot] for slot in wanted if slot in slots}
 
 
-def _step(pair: Pair, version: Version) -> Step:
+def _step(pair: Pair, version: Version) -> ConversionStep:
     """The pair in the direction to `version`."""
     alpha, beta = (pair.alpha, pair.to_alpha), (pair.beta, pair.to_beta)
     (source, back), (target, forward) = (alpha, beta) if version is Version.BETA else (beta, alpha)
-    return Step(
+    return ConversionStep(
         source=source,
         target=target,
         forward=forward,
@@ -208,7 +208,7 @@ def _step(pair: Pair, version: Version) -> Step:
     )
 
 
-def _group(steps: tuple[Step, ...], *, remember: bool) -> Group:
+def _group(steps: tuple[ConversionStep, ...], *, remember: bool) -> Group:
     take = partial(_take_all, steps)
     return Group(
         reads=tuple(slot for step in steps for slot in step.reads),

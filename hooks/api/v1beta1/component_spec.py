@@ -7,7 +7,7 @@ from typing import Annotated
 
 from hooks.api.base import ApiModel
 from hooks.api.component_spec import EppConfig, ModelReference, Multinode
-from hooks.api.preview import Role
+from hooks.api.preview import RoleEntry
 from hooks.api.schema import INT32, OBJECT_META, POD_SPEC, QUANTITY, Schema
 from hooks.api.v1beta1.experimental import Experimental
 from hooks.k8s.types import Json
@@ -109,7 +109,7 @@ class ComponentSpec(ApiModel):
     ] = None
     multinode: Annotated[Multinode | None, Schema("Spread each replica over several nodes.")] = None
     roles: Annotated[
-        tuple[Role, ...], Schema("The roles `leader` and `worker` of several nodes, by name only.", map_key="name")
+        tuple[RoleEntry, ...], Schema("The roles `leader` and `worker` of several nodes, by name only.", map_key="name")
     ] = ()
     shared_memory_size: Annotated[
         str | int | None,

@@ -15,7 +15,7 @@ Examples:
     "graph": """\b
 Examples:
   kubectl dynamo graph llm                      the graph as it is, as Mermaid
-  kubectl dynamo graph llm --output-file llm.html
+  kubectl dynamo graph llm --output-file llm.mmd
   kubectl dynamo graph graph.yaml""",
 }
 

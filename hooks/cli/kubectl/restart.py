@@ -30,7 +30,7 @@ Examples:
 )
 @graph_options
 @click.argument("services", nargs=-1, metavar="[SERVICE]…")
-@click.option("--force", is_flag=True, help="Also while an earlier restart is under way: begin anew.")
+@click.option("--force", is_flag=True, help="Start over even while an earlier restart is under way.")
 def restart(*, name: str, services: tuple[str, ...], namespace: str, connection: Connection, force: bool) -> None:
     """Restart a graph, or some of its services.
 
@@ -118,7 +118,7 @@ def _check_rests(target: Target) -> None:
     seen = (target.graph.get("status") or {}).get("restart") or {}
     if wanted and (seen.get("observedID") != wanted or seen.get("phase") in _UNDER_WAY):
         where = f", at {list_names(seen['inProgress'])}" if seen.get("inProgress") else ""
-        raise NotPossible(f"restart {wanted} of graph {target.name} is under way{where}; --force begins anew")
+        raise NotPossible(f"restart {wanted} of graph {target.name} is under way{where}; --force starts over")
 
 
 def _describe(target: Target, services: list[str]) -> str:

@@ -85,7 +85,7 @@ done
 """
 
 
-class Mode(StrEnum):
+class NodeMode(StrEnum):
     """How vLLM uses the nodes of a replica."""
 
     ALONE = "alone"
@@ -113,49 +113,49 @@ def launch_vllm(
     """
     sizes = _read_sizes(container)
     mode = _resolve_mode(sizes, gpus, annotations, is_elastic=is_elastic(container))
-    if _resolve_executor(annotations) is Mode.MULTIPROCESSING:  # whatever spans the nodes, as upstream decides it
+    if _resolve_executor(annotations) is NodeMode.MULTIPROCESSING:  # whatever spans the nodes, as upstream decides it
         side_channel = field_env(SIDE_CHANNEL_HOST, "status.podIP")
         container = {**container, "env": add_named(container.get("env") or (), (side_channel,))}
     launched = _launch(mode, container, placement, local_engines=gpus // sizes.world)
     if placement.role is not Role.WORKER:
         return launched
-    if mode is Mode.RAY and began_with(annotations, RAY_READINESS_SINCE):
+    if mode is NodeMode.RAY and began_with(annotations, RAY_READINESS_SINCE):
         launched = replace(launched, init_containers=(_build_ray_wait_container(container, placement),))
     return replace(launched, container=without_probes(launched.container))
 
 
-def _resolve_mode(sizes: _Sizes, gpus: int, annotations: Mapping[str, str], *, is_elastic: bool) -> Mode:
+def _resolve_mode(sizes: _Sizes, gpus: int, annotations: Mapping[str, str], *, is_elastic: bool) -> NodeMode:
     if gpus == 0:
-        return Mode.ALONE
+        return NodeMode.ALONE
     if sizes.world > gpus:
         return _resolve_executor(annotations)
     if is_elastic:
-        return Mode.ELASTIC
-    return Mode.DATA_PARALLEL if sizes.world * sizes.data > gpus else Mode.ALONE
+        return NodeMode.ELASTIC
+    return NodeMode.DATA_PARALLEL if sizes.world * sizes.data > gpus else NodeMode.ALONE
 
 
-def _resolve_executor(annotations: Mapping[str, str]) -> Mode:
+def _resolve_executor(annotations: Mapping[str, str]) -> NodeMode:
     """Multiprocessing or Ray; an annotation with another value has no effect.
 
     Source: Dynamo operator, internal/features/compatibility/gates.go, VLLMMultiprocessing.
     """
     executor = annotations.get(contract.ANNOTATION_EXECUTOR_BACKEND, "").strip().lower()
-    if executor in {Mode.MULTIPROCESSING, Mode.RAY}:
-        return Mode(executor)
-    return Mode.MULTIPROCESSING if began_with(annotations, MULTIPROCESSING_SINCE) else Mode.RAY
+    if executor in {NodeMode.MULTIPROCESSING, NodeMode.RAY}:
+        return NodeMode(executor)
+    return NodeMode.MULTIPROCESSING if began_with(annotations, MULTIPROCESSING_SINCE) else NodeMode.RAY
 
 
-def _launch(mode: Mode, container: Mapping[str, Json], placement: Placement, *, local_engines: int) -> Launched:
+def _launch(mode: NodeMode, container: Mapping[str, Json], placement: Placement, *, local_engines: int) -> Launched:
     match mode:
-        case Mode.ALONE:
+        case NodeMode.ALONE:
             return Launched(container=dict(container), warnings=(_warn_of_separate_engines(placement),))
-        case Mode.RAY:
+        case NodeMode.RAY:
             return Launched(container=_with_ray(container, placement), warnings=warn_of_script(container, _ENGINE))
-        case Mode.ELASTIC:
+        case NodeMode.ELASTIC:
             return Launched(container=launch_on_nodes(container, placement))
-        case Mode.MULTIPROCESSING:
+        case NodeMode.MULTIPROCESSING:
             return _with_processes(container, placement)
-        case Mode.DATA_PARALLEL:
+        case NodeMode.DATA_PARALLEL:
             return _with_data_parallelism(container, placement, local_engines)
         case never:
             assert_never(never)

@@ -18,7 +18,7 @@ from hooks.k8s.names import MAX_SUBDOMAIN, fit_label_value, fit_name
 from hooks.k8s.pods import add_named, field_env, literal_env, merge_env
 from hooks.k8s.rbac import RoleReference, build_role_binding, build_service_account
 from hooks.k8s.types import Container, EnvVar, Json, Manifest, PodSpec, VolumeMount, build_metadata
-from hooks.k8s.workloads import PodTemplate, build_job
+from hooks.k8s.workloads import WorkloadTemplate, build_job
 
 RETRIES = 3
 _OUTPUT_VOLUME, _CONFIG_VOLUME = "profiling-output", "profiling-config"
@@ -47,7 +47,7 @@ def build_profiling_job(plan: JobPlan) -> Manifest:
     annotations = {ANNOTATION_SPEC_HASH: plan.spec_hash} if plan.spec_hash else {}
     return build_job(
         build_metadata(job_name(metadata.name), metadata.namespace, labels=labels, annotations=annotations),
-        template=PodTemplate(labels=labels, annotations={}, spec=_build_pod(plan, spec)),
+        template=WorkloadTemplate(labels=labels, annotations={}, spec=_build_pod(plan, spec)),
         retries=RETRIES,
         deadline_seconds=int(plan.settings.profiling_deadline),
         failure_rules=_FAILURE_RULES,

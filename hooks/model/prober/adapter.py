@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from hooks.model.prober.adapter_event import AdapterEvent, Occurrence
 from hooks.model.prober.adapter_state import AdapterState, Goal, LateLoads, Listing, ListResult, WantedAdapter
-from hooks.model.prober.calls import Action, CallOutcome, EngineAnswer, EngineCall
+from hooks.model.prober.calls import CallOutcome, EngineAction, EngineAnswer, EngineCall
 from hooks.model.prober.limits import Moment
 from hooks.model.prober.phases import advance
 from hooks.model.prober_messages import AdapterPhase
@@ -50,22 +50,26 @@ def _read_list(state: AdapterState, listing: Listing) -> AdapterEvent:
 
 def find_other_name(state: AdapterState, listing: Listing) -> str:
     """The only new name on the list after a load that the engine accepted, if it is not the wanted one; else empty."""
-    if listing.result is not ListResult.LISTED or state.accepted is not Action.LOAD or _is_outdated(listing, state):
+    if (
+        listing.result is not ListResult.LISTED
+        or state.accepted is not EngineAction.LOAD
+        or _is_outdated(listing, state)
+    ):
         return ""
     new = listing.names - state.known_names
     return next(iter(new)) if len(new) == 1 and state.wanted.name not in listing.names else ""
 
 
-def start_call(state: AdapterState, action: Action, at: Moment, known_names: frozenset[str]) -> AdapterState:
+def start_call(state: AdapterState, action: EngineAction, at: Moment, known_names: frozenset[str]) -> AdapterState:
     """The state while a load or unload is under way; `known_names` are those of the engine's other adapters."""
-    event = AdapterEvent.LOAD_SENT if action is Action.LOAD else AdapterEvent.UNLOAD_SENT
+    event = AdapterEvent.LOAD_SENT if action is EngineAction.LOAD else AdapterEvent.UNLOAD_SENT
     return advance(replace(state, known_names=known_names), Occurrence(event=event, at=at))
 
 
 def apply_answer(state: AdapterState, call: EngineCall, answer: EngineAnswer, at: Moment) -> AdapterState:
     """The state after a load or unload ended; a load of a source that is no longer wanted is no event."""
     noted = _note_answer(state, call, answer, at)
-    if call.action is Action.LOAD and call.uri != state.wanted.uri:
+    if call.action is EngineAction.LOAD and call.uri != state.wanted.uri:
         return noted
     return advance(noted, Occurrence(event=_read_event(call, answer), at=at, error=answer.message))
 
@@ -75,11 +79,11 @@ def _note_answer(state: AdapterState, call: EngineCall, answer: EngineAnswer, at
     source, late = state.source, state.late_loads
     if _is_unloaded(call, answer):
         source = ""
-    elif call.action is Action.LOAD and answer.outcome is CallOutcome.OK:
+    elif call.action is EngineAction.LOAD and answer.outcome is CallOutcome.OK:
         source, late = call.uri, replace(late, is_over=True)
-    if call.action is Action.LOAD and answer.outcome in _NO_ANSWER:
+    if call.action is EngineAction.LOAD and answer.outcome in _NO_ANSWER:
         late = LateLoads(sources=late.sources | {call.uri}, until=at.now + at.limits.late_load_window)
-    elif call.action is Action.UNLOAD and answer.outcome is CallOutcome.OK:
+    elif call.action is EngineAction.UNLOAD and answer.outcome is CallOutcome.OK:
         # One of several late loads may come after this unload. That must not be taken for the next load.
         late = LateLoads() if late.is_over or state.wanted.goal is Goal.UNLOADED else late
     return replace(state, changed_at=at.now, source=source, late_loads=late, accepted=None)
@@ -88,7 +92,7 @@ def _note_answer(state: AdapterState, call: EngineCall, answer: EngineAnswer, at
 def _is_unloaded(call: EngineCall, answer: EngineAnswer) -> bool:
     """Whether an unload leaves nothing behind: an engine without the adapter, or without LoRA support, has none."""
     unloaded = {CallOutcome.OK, CallOutcome.GONE, CallOutcome.UNSUPPORTED}
-    return call.action is Action.UNLOAD and answer.outcome in unloaded
+    return call.action is EngineAction.UNLOAD and answer.outcome in unloaded
 
 
 def _read_event(call: EngineCall, answer: EngineAnswer) -> AdapterEvent:
@@ -105,7 +109,7 @@ def _read_event(call: EngineCall, answer: EngineAnswer) -> AdapterEvent:
             return AdapterEvent.CALL_FAILED
 
 
-def choose_action(state: AdapterState, listing: Listing) -> Action | None:
+def choose_action(state: AdapterState, listing: Listing) -> EngineAction | None:
     """The call to make at `next_at`; None when there is nothing to do, or the engine takes no changes.
 
     After a load or unload the next call waits for a list: what the engine has then decides between the two.
@@ -117,8 +121,8 @@ def choose_action(state: AdapterState, listing: Listing) -> Action | None:
         return None
     is_there = listing.result is ListResult.NO_LIST or state.wanted.name in listing.names
     if state.wanted.goal is Goal.UNLOADED:
-        return Action.UNLOAD if is_there else None
-    return Action.UNLOAD if is_there and state.source not in {"", state.wanted.uri} else Action.LOAD
+        return EngineAction.UNLOAD if is_there else None
+    return EngineAction.UNLOAD if is_there and state.source not in {"", state.wanted.uri} else EngineAction.LOAD
 
 
 def _is_outdated(listing: Listing, state: AdapterState) -> bool:

@@ -6,7 +6,7 @@ Values only; `phases` says how they change.
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from hooks.model.prober.calls import Action
+from hooks.model.prober.calls import EngineAction
 from hooks.model.prober_messages import AdapterPhase
 
 
@@ -122,7 +122,7 @@ class AdapterState:
     phase: AdapterPhase = AdapterPhase.UNKNOWN
     last_error: str = ""
     source: str = ""
-    accepted: Action | None = None
+    accepted: EngineAction | None = None
     is_terminal: bool = False
     is_misnamed: bool = False
     changed_at: float = 0.0

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 
-class Action(StrEnum):
+class EngineAction(StrEnum):
     """What an engine is asked to do."""
 
     LIST = "list"
@@ -34,7 +34,7 @@ class CallOutcome(StrEnum):
 class EngineCall:
     """One call to make now; `timeout` in seconds, `started` by a monotonic clock, `attempt` counts from 1."""
 
-    action: Action
+    action: EngineAction
     address: str
     pod: str
     timeout: float

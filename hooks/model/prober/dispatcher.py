@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Callable
 
-from hooks.model.prober.calls import Action, CallOutcome, EngineAnswer, EngineCall
+from hooks.model.prober.calls import CallOutcome, EngineAction, EngineAnswer, EngineCall
 from hooks.model.prober.engine_record import PhaseChange
 from hooks.model.prober.limits import Limits
 from hooks.model.prober.metrics import create_prober_metrics
@@ -155,7 +155,7 @@ class Dispatcher:
 
     def _finish(self, call: EngineCall, answer: EngineAnswer, now: float) -> None:
         self.metrics.record_call(call, answer, now - call.started)
-        if call.action is not Action.LIST:
+        if call.action is not EngineAction.LIST:
             _log_call(call, answer, now - call.started)
         for change in self._reconciler.finish(call, answer, now, self._draw()):
             self.metrics.record_phase_change(change)

@@ -14,7 +14,7 @@ from hooks.model.prober.adapter import (
     start_call,
 )
 from hooks.model.prober.adapter_state import AdapterState, LateLoads, Listing, ListResult, WantedAdapter
-from hooks.model.prober.calls import Action, CallOutcome, EngineAnswer, EngineCall
+from hooks.model.prober.calls import CallOutcome, EngineAction, EngineAnswer, EngineCall
 from hooks.model.prober.limits import Moment
 from hooks.model.prober_messages import AdapterPhase, EngineTarget, LoadRequest
 
@@ -132,7 +132,7 @@ class EngineRecord:
         """Drop the adapters of a model; the engine keeps what it has."""
         self.adapters = {name: state for name, state in self.adapters.items() if state.wanted.model != model}
 
-    def choose_change(self) -> tuple[AdapterState, Action] | None:
+    def choose_change(self) -> tuple[AdapterState, EngineAction] | None:
         """The load or unload that is due first; None if there is nothing to do."""
         changes = [
             (state.tries.next_at, name, state, action)
@@ -144,7 +144,7 @@ class EngineRecord:
         _, _, state, action = min(changes, key=lambda change: change[:2])
         return state, action
 
-    def start_change(self, state: AdapterState, action: Action, at: Moment) -> AdapterState:
+    def start_change(self, state: AdapterState, action: EngineAction, at: Moment) -> AdapterState:
         """Store and return the state of an adapter whose load or unload is sent now."""
         started = start_call(state, action, at, self.listing.names.union(self.adapters))
         self.adapters[state.wanted.name] = started
@@ -178,7 +178,7 @@ class EngineRecord:
 
     def _may_be_starting(self, call: EngineCall, answer: EngineAnswer) -> bool:
         """Whether the engine lists adapters but takes no loads yet: it registers its handlers one by one."""
-        is_refused = call.action is Action.LOAD and answer.outcome is CallOutcome.UNSUPPORTED
+        is_refused = call.action is EngineAction.LOAD and answer.outcome is CallOutcome.UNSUPPORTED
         return is_refused and self.listing.result is ListResult.LISTED
 
     def next_list(self, call: EngineCall, answer: EngineAnswer, at: Moment) -> float:

@@ -22,7 +22,7 @@ from urllib3 import Timeout
 from urllib3.exceptions import HTTPError, ReadTimeoutError
 
 from hooks.model.engine_addresses import AddressRule, find_refusal
-from hooks.model.prober.calls import Action, CallOutcome, EngineAnswer, EngineCall
+from hooks.model.prober.calls import CallOutcome, EngineAction, EngineAnswer, EngineCall
 from hooks.model.prober.connections import CONNECTIONS_PER_ENGINE, MOST_KEPT_ENGINES, DeadlineAdapter
 from hooks.model.prober.engine_texts import read_text
 
@@ -70,11 +70,11 @@ def perform(transport: HTTPAdapter, call: EngineCall, *, addresses: AddressRule)
         return EngineAnswer(outcome=CallOutcome.FAILED, message=refusal)
     try:
         match call.action:
-            case Action.LIST:
+            case EngineAction.LIST:
                 return list_adapters(transport, call.address, call.timeout)
-            case Action.LOAD:
+            case EngineAction.LOAD:
                 return load_adapter(transport, call.address, call.adapter, call.uri, timeout=call.timeout)
-            case Action.UNLOAD:
+            case EngineAction.UNLOAD:
                 return unload_adapter(transport, call.address, call.adapter, call.timeout)
     except (requests.RequestException, HTTPError, HTTPException, OSError, ValueError) as error:
         return _judge_failure(error, call.timeout)

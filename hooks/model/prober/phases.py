@@ -37,7 +37,7 @@ unless the engine lists another name.
 
 A list has names and no sources. So an adapter that is listed counts as the wanted one only if its source is known: by a
 load of this prober, or by the model's status. Any other adapter of that name is a stranger's. It is unloaded, and
-loaded anew.
+loaded again.
 """
 
 from collections.abc import Iterator
@@ -46,7 +46,7 @@ from enum import StrEnum
 
 from hooks.model.prober.adapter_event import AdapterEvent, Occurrence
 from hooks.model.prober.adapter_state import AdapterState, Goal
-from hooks.model.prober.calls import Action
+from hooks.model.prober.calls import EngineAction
 from hooks.model.prober.updates import (
     Update,
     accept_load,
@@ -230,8 +230,8 @@ def _find_facts(state: AdapterState, happened: Occurrence) -> Iterator[AdapterFa
     now, uri = happened.at.now, state.wanted.uri
     holds = (
         (_F.TERMINAL, state.is_terminal),
-        (_F.LOAD_UNCONFIRMED, state.accepted is Action.LOAD),
-        (_F.UNLOAD_UNCONFIRMED, state.accepted is Action.UNLOAD),
+        (_F.LOAD_UNCONFIRMED, state.accepted is EngineAction.LOAD),
+        (_F.UNLOAD_UNCONFIRMED, state.accepted is EngineAction.UNLOAD),
         (_F.CALL_FAILED, state.tries.failures > 0),
         (_F.SEEN_LATELY, state.phase.is_ready and now - state.seen_at <= 2 * happened.at.limits.verify_interval),
         (_F.SOURCE_KNOWN, state.source == uri),

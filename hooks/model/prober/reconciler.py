@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from hooks.model.prober.adapter_state import AdapterState, Goal
 from hooks.model.prober.call_queue import CallQueue
-from hooks.model.prober.calls import Action, EngineAnswer, EngineCall
+from hooks.model.prober.calls import EngineAction, EngineAnswer, EngineCall
 from hooks.model.prober.engine_record import EngineRecord, PhaseChange
 from hooks.model.prober.limits import Limits, Moment
 from hooks.model.prober.reports import build_report
@@ -49,7 +49,7 @@ class Reconciler:
         self._forget_all()
 
     def _forget_all(self) -> None:
-        """Start anew: answers to earlier calls change nothing any more."""
+        """Start again: answers to earlier calls change nothing any more."""
         limits = self._limits
         self._models: dict[str, _ModelRecord] = {}
         self._engines: dict[str, EngineRecord] = {}
@@ -145,7 +145,7 @@ class Reconciler:
         if engine is None or engine.pod != call.pod:
             return []
         at = self._moment(now, jitter)
-        if call.action is Action.LIST:
+        if call.action is EngineAction.LIST:
             changes = engine.finish_list(call, answer, at, self._changing(engine))
             self._lists.waiting.set(engine.address, engine.next_list(call, answer, at))
         else:
@@ -243,7 +243,12 @@ class Reconciler:
         """Whether a load is under way that the model no longer wants; the adapter must be unloaded when it ends."""
         for target in known.request.targets:
             call, engine = self._find_change(target.address), self._engines.get(target.address)
-            if call is None or engine is None or call.action is not Action.LOAD or call.model != known.request.key:
+            if (
+                call is None
+                or engine is None
+                or call.action is not EngineAction.LOAD
+                or call.model != known.request.key
+            ):
                 continue
             state = engine.adapters.get(call.adapter)
             if state is not None and state.wanted.goal is Goal.UNLOADED:
@@ -257,7 +262,7 @@ class Reconciler:
                 self._lists.waiting.set(address, now + timeout)
                 continue
             pod = self._engines[address].pod
-            call = EngineCall(action=Action.LIST, address=address, pod=pod, timeout=timeout, started=now)
+            call = EngineCall(action=EngineAction.LIST, address=address, pod=pod, timeout=timeout, started=now)
             self._lists.running.add(call)
             yield call
 
@@ -273,8 +278,8 @@ class Reconciler:
             queue.running.add(call)
             yield call
 
-    def _build_change(self, engine: EngineRecord, state: AdapterState, action: Action, now: float) -> EngineCall:
-        is_load = action is Action.LOAD
+    def _build_change(self, engine: EngineRecord, state: AdapterState, action: EngineAction, now: float) -> EngineCall:
+        is_load = action is EngineAction.LOAD
         return EngineCall(
             action=action,
             address=engine.address,

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from hooks.model.prober.adapter_event import AdapterEvent, Occurrence
 from hooks.model.prober.adapter_state import AdapterState, Goal, LateLoads, Tries
-from hooks.model.prober.calls import Action
+from hooks.model.prober.calls import EngineAction
 from hooks.model.prober_messages import UNKNOWN_SOURCE, AdapterPhase
 
 Update = Callable[[AdapterState, Occurrence], AdapterState]
@@ -62,12 +62,12 @@ def count_call(state: AdapterState, happened: Occurrence) -> AdapterState:
 
 def accept_load(state: AdapterState, _happened: Occurrence) -> AdapterState:
     """The engine accepted the load; the next list confirms it or not."""
-    return replace(state, accepted=Action.LOAD, last_error="")
+    return replace(state, accepted=EngineAction.LOAD, last_error="")
 
 
 def accept_unload(state: AdapterState, _happened: Occurrence) -> AdapterState:
     """The engine accepted the unload; the next list confirms it or not."""
-    return replace(state, accepted=Action.UNLOAD, last_error="")
+    return replace(state, accepted=EngineAction.UNLOAD, last_error="")
 
 
 def back_off(state: AdapterState, happened: Occurrence) -> AdapterState:

@@ -160,8 +160,8 @@ def _written_pair(old: Document, new: Document) -> tuple[ReadManifest, ReadManif
 
 def _say_anew(manifest: Manifest) -> Manifest:
     """The object as v1alpha1 says it after v1beta1 has said it, without what the conversion recorded on the way."""
-    anew = convert(_without_records(convert(manifest, Version.BETA)), Version.ALPHA)
-    return apply_defaults(_without_records(anew))
+    again = convert(_without_records(convert(manifest, Version.BETA)), Version.ALPHA)
+    return apply_defaults(_without_records(again))
 
 
 def _without_records(manifest: Manifest) -> Manifest:

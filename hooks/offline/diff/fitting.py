@@ -18,7 +18,7 @@ from hooks.offline.diff.rollouts import PodChange, PodFate
 from hooks.offline.diff.room import Room
 
 
-class Verdict(StrEnum):
+class FitVerdict(StrEnum):
     """What the estimate says: all pods find nodes; they do only if packed tightly; some stay Pending."""
 
     FITS = "fits"
@@ -40,7 +40,7 @@ class Shortage:
 class Fit:
     """The estimate. `shortages` are those of tightly packed pods, or of spread ones if only packed ones find nodes."""
 
-    verdict: Verdict
+    verdict: FitVerdict
     nodes: int
     shortages: tuple[Shortage, ...] = ()
     notes: tuple[str, ...] = ()
@@ -62,7 +62,7 @@ def judge_fit(changes: Iterable[PodChange], machines: Machines) -> Fit:
     lasting = any(one.is_lasting for one in packed.shortages)
     spread = packed if lasting else _play(found, nodes, machines, packs=False)
     by_chance = not lasting and any(one.is_lasting for one in spread.shortages)
-    verdict = Verdict.PENDING if lasting else Verdict.PACKED if by_chance else Verdict.FITS
+    verdict = FitVerdict.PENDING if lasting else FitVerdict.PACKED if by_chance else FitVerdict.FITS
     chosen = spread if by_chance else packed
     return Fit(
         verdict=verdict,

@@ -15,7 +15,7 @@ def find_lost(before: Settled, after: Settled) -> Iterator[tuple[ObjectId, str]]
         if new is None:
             yield from _of_removed(key, owned.manifest)
         elif key in after.recreated and key.is_a(kinds.SERVICE):
-            yield key, f"the name {_name_of(key)} leads nowhere until the Service is created anew"
+            yield key, f"the name {_name_of(key)} leads nowhere until the Service is created again"
         gone = sorted(_hosts_of(owned.manifest) - (_hosts_of(new) if new else frozenset()))
         for host in gone:
             yield key, f"the host {host} leads nowhere"

@@ -18,7 +18,7 @@ WrittenPair = tuple[ReadManifest, ReadManifest]
 
 
 class Fate(StrEnum):
-    """What becomes of an object; a recreated one is deleted, and created anew with the same name."""
+    """What becomes of an object; a recreated one is deleted, and created again with the same name."""
 
     ADDED = "added"
     CHANGED = "changed"

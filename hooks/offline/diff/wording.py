@@ -9,7 +9,7 @@ import orjson
 from hooks.k8s.messages import one_line
 from hooks.k8s.types import Json
 from hooks.offline.diff.fields import FieldChange
-from hooks.offline.diff.fitting import Fit, Verdict
+from hooks.offline.diff.fitting import Fit, FitVerdict
 from hooks.offline.diff.plan import Difference, Fate, Notice
 from hooks.offline.diff.pods import PodSet
 from hooks.offline.diff.resources import ResourceRow, write_amount
@@ -80,7 +80,7 @@ def describe_pods(change: PodChange) -> str:
 def _describe_way(change: PodChange) -> str:
     found = change.set
     if change.recreated:
-        return "; the workload is deleted and created anew"
+        return "; the workload is deleted and created again"
     if change.rollout.in_turn:
         return ", when it is this service's turn"
     if found.is_recreated:
@@ -118,14 +118,14 @@ def describe_fit(fit: Fit) -> Iterator[str]:
     """What the estimate says: which pods find no node and why, or that all find one."""
     for one in sorted(fit.shortages, key=lambda shortage: not shortage.is_lasting):
         what = f"{one.set.service} ({title_of_set(one.set)})" if one.set.service else title_of_set(one.set)
-        if one.is_lasting and fit.verdict is Verdict.PACKED:
+        if one.is_lasting and fit.verdict is FitVerdict.PACKED:
             will = "may stay Pending, unless pods are packed more tightly than the default scheduler does"
         elif one.is_lasting:
             will = "would stay Pending"
         else:
             will = f"{_verb(one.pods, 'wait')} until old pods are gone"
         yield one_line(f"{what}: {pods(one.pods)} {will}, because {one.why}", _LONGEST_TEXT)
-    if fit.verdict is Verdict.FITS:
+    if fit.verdict is FitVerdict.FITS:
         count = f"{fit.nodes} node{'' if fit.nodes == 1 else 's'}"
         other = "In the end all" if fit.shortages else "All"
         yield f"{other} pods find room on the {count}."

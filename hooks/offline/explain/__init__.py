@@ -7,7 +7,7 @@ declared here, and the build knows nothing of it:
 
 * `experiments` renders again with one input changed: a field of the manifest, a setting, an optional kind, another
   object of the file. A leaf of the result that then has the new value was copied from that input; one that contains the
-  new text is made from it; one that changes otherwise, or is gone, is decided by it.
+  new text is made from it; one that gets another value, or is missing, is decided by it.
 * `overridden` takes the copied field away, and sees which value appears in its place.
 * `levers` looks in the schema for fields that end like the leaf, writes them, and keeps those that the leaf follows.
 * `writers` watches one build, and says which function was the first to return a value: the home of a default.

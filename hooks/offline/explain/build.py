@@ -8,7 +8,7 @@ from hooks.crds import find_faults
 from hooks.crds.served_versions import is_beta
 from hooks.k8s.types import Json, Manifest
 from hooks.offline.explain.edits import Parts, put
-from hooks.offline.explain.leaves import Made, by_key
+from hooks.offline.explain.leaves import RenderedObjects, by_key
 from hooks.offline.manifests.checking import ANY_TIME, store
 from hooks.offline.rendering import Rendered, render
 from hooks.settings import Settings
@@ -45,12 +45,12 @@ class Build:
         facts = Facts(now=ANY_TIME, settings=self.settings)
         return render([self.stored(), *self.others], facts, installed=self.installed)[0]
 
-    def make(self) -> Made | None:
+    def make(self) -> RenderedObjects | None:
         """The children; None if the schema refuses the object, or the hooks do."""
         if find_faults(self.written):
             return None
         rendered = self.render()
-        return None if rendered.problems else Made(by_key(rendered.children))
+        return None if rendered.problems else RenderedObjects(by_key(rendered.children))
 
     def with_written(self, written: Manifest) -> "Build":
         """The same build of another object."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from hooks import contract
 from hooks.offline.explain.build import Build
-from hooks.offline.explain.explaining import Case
+from hooks.offline.explain.explaining import BuiltDocument
 from hooks.offline.explain.leaves import ObjectKey, by_key
 from hooks.offline.explain.services import places_of_services
 from hooks.offline.manifests.checking import Checked
@@ -33,7 +33,7 @@ class Question:
 class Chosen:
     """A case, and the service in question; empty if none was named and the document has several, or none."""
 
-    case: Case
+    case: BuiltDocument
     service: str
 
 
@@ -80,7 +80,7 @@ def choose(
     document, own = named[0]
     others = tuple(one.object for one in loaded.documents if not one.is_ours)
     build = Build(written=document.written, others=others, settings=settings, installed=installed)
-    return Chosen(Case.of(document, build), own)
+    return Chosen(BuiltDocument.of(document, build), own)
 
 
 def _with_children(loaded: Loaded, checked: Checked, key: ObjectKey | None) -> list[Document]:

@@ -10,24 +10,26 @@ from hooks.k8s.pod_sets import CLIQUES
 from hooks.k8s.types import Json
 from hooks.offline.explain.edits import MARK, unmark
 from hooks.offline.explain.inputs import Input
-from hooks.offline.explain.leaves import Leaves, Made, ObjectKey, Place
+from hooks.offline.explain.leaves import LeafPlace, Leaves, ObjectKey, RenderedObjects
 from hooks.offline.explain.origins import Influence, Mode
 from hooks.problems import FieldPath, Key
 
 _STRENGTH = {mode: index for index, mode in enumerate(Mode)}
 
 
-def measure(base: Made, inputs: Iterable[Input], places: Collection[Place]) -> dict[Place, tuple[Influence, ...]]:
+def measure(
+    base: RenderedObjects, inputs: Iterable[Input], places: Collection[LeafPlace]
+) -> dict[LeafPlace, tuple[Influence, ...]]:
     """The influences on each of these leaves of a build: the strongest of each input, sorted by mode."""
-    found: dict[Place, list[Influence]] = {}
+    found: dict[LeafPlace, list[Influence]] = {}
     for one in inputs:
         for place, influence in _measure_one(base, one, places).items():
             found.setdefault(place, []).append(influence)
     return {place: tuple(sorted(some, key=lambda one: _STRENGTH[one.mode])) for place, some in found.items()}
 
 
-def _measure_one(base: Made, one: Input, places: Collection[Place]) -> dict[Place, Influence]:
-    found: dict[Place, Influence] = {}
+def _measure_one(base: RenderedObjects, one: Input, places: Collection[LeafPlace]) -> dict[LeafPlace, Influence]:
+    found: dict[LeafPlace, Influence] = {}
     for group in one.trials:
         made = next(((trial, made) for trial in group if (made := trial.build.make()) is not None), None)
         if made is None:
@@ -41,8 +43,10 @@ def _measure_one(base: Made, one: Input, places: Collection[Place]) -> dict[Plac
     return found
 
 
-def find_changes(base: Made, changed: Made, places: Iterable[Place]) -> Iterator[tuple[Place, Json]]:
-    """The leaves that a changed build makes otherwise, with the new value, None for no leaf.
+def find_changes(
+    base: RenderedObjects, changed: RenderedObjects, places: Iterable[LeafPlace]
+) -> Iterator[tuple[LeafPlace, Json]]:
+    """The leaves that a changed build makes differently, with the new value, None for no leaf.
 
     The leaves of an object or a clique that is not made at all are left out.
     """
@@ -61,7 +65,7 @@ def find_changes(base: Made, changed: Made, places: Iterable[Place]) -> Iterator
                 yield place, then
 
 
-def _has_clique(place: Place, leaves: Leaves) -> bool:
+def _has_clique(place: LeafPlace, leaves: Leaves) -> bool:
     """Whether the clique of the leaf is there, if it is a leaf of one."""
     clique = place.path.parts[: len(CLIQUES.parts) + 1]
     return clique[:-1] != CLIQUES.parts or any(one.path.parts[: len(clique)] == clique for one in leaves)
@@ -80,19 +84,19 @@ def _text(value: Json) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _unmarked(changed: Made, name: ObjectKey, key: ObjectKey) -> Leaves:
+def _unmarked(changed: RenderedObjects, name: ObjectKey, key: ObjectKey) -> Leaves:
     """The leaves of an object of a changed build, at the places that they have in the base.
 
     A leaf that is there under its own name is not the one with the mark.
     """
     leaves = {place.path: value for place, value in changed.leaves_of(name).items()}
     return {
-        Place(*key, path): value
+        LeafPlace(*key, path): value
         for path, value in ({_unmark_path(path): leaves[path] for path in leaves} | leaves).items()
     }
 
 
-def align(base: Made, changed: Made) -> Mapping[ObjectKey, ObjectKey]:
+def align(base: RenderedObjects, changed: RenderedObjects) -> Mapping[ObjectKey, ObjectKey]:
     """By an object of the base, the same object of a changed build, which may have another name."""
     if base.objects.keys() == changed.objects.keys():
         return {key: key for key in base.objects}

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from hooks.offline.explain.build import Build
 from hooks.offline.explain.experiments import find_changes, measure
 from hooks.offline.explain.inputs import Input, list_inputs
-from hooks.offline.explain.leaves import NOTHING, Made, Place
+from hooks.offline.explain.leaves import NOTHING, LeafPlace, RenderedObjects
 from hooks.offline.explain.levers import find_levers, find_switches
 from hooks.offline.explain.origins import Influence, Lever, Mode, Origin, SourceKind, Writer
 from hooks.offline.explain.overridden import FindWriter, Measure, find_overridden
@@ -16,20 +16,20 @@ from hooks.offline.manifests.document import Document
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class BuiltDocument:
     """A document, its build, and what that makes."""
 
     document: Document
     build: Build
-    made: Made
+    made: RenderedObjects
 
     @classmethod
-    def of(cls, document: Document, build: Build) -> "Case":
+    def of(cls, document: Document, build: Build) -> "BuiltDocument":
         """The case of a build that is not refused."""
         return cls(document, build, build.make() or NOTHING)
 
 
-def explain_all(case: Case, places: Sequence[Place]) -> list[Origin]:
+def explain_all(case: BuiltDocument, places: Sequence[LeafPlace]) -> list[Origin]:
     """The origins of leaves: their inputs and their writers."""
     influences = measure(case.made, _inputs(case, places), places)
     writers = _writers(case, places)
@@ -44,7 +44,7 @@ def explain_all(case: Case, places: Sequence[Place]) -> list[Origin]:
     ]
 
 
-def explain_one(case: Case, place: Place) -> Origin:
+def explain_one(case: BuiltDocument, place: LeafPlace) -> Origin:
     """The origin of one leaf, with what it overrides and the fields that would change it."""
     [origin] = explain_all(case, [place])
     measure_one, write_one = _measure_in(case), _write_in(case)
@@ -52,7 +52,7 @@ def explain_one(case: Case, place: Place) -> Origin:
     return replace(origin, overridden=tuple(overridden), levers=tuple(_levers(case, origin)))
 
 
-def _levers(case: Case, origin: Origin) -> list[Lever]:
+def _levers(case: BuiltDocument, origin: Origin) -> list[Lever]:
     service = service_of(origin.place, case.made)
     followed = find_levers(case.build, case.made, origin.place, service=service)
     known = {one.name for one in followed}
@@ -61,12 +61,12 @@ def _levers(case: Case, origin: Origin) -> list[Lever]:
     return [*followed, *(one for one in switches if one.name not in known)]
 
 
-def _inputs(case: Case, places: Sequence[Place]) -> list[Input]:
+def _inputs(case: BuiltDocument, places: Sequence[LeafPlace]) -> list[Input]:
     """The inputs; without the fields of services that none of the leaves needs."""
     return list(list_inputs(case.build, case.document, without=_unneeded(case, places)))
 
 
-def _unneeded(case: Case, places: Sequence[Place]) -> list[str]:
+def _unneeded(case: BuiltDocument, places: Sequence[LeafPlace]) -> list[str]:
     """The services without which all leaves stay as they are, each taken away alone."""
     services = places_of_services(case.build.written)
     if len(services) < 2:
@@ -75,17 +75,17 @@ def _unneeded(case: Case, places: Sequence[Place]) -> list[str]:
     return [name for name in services if name not in own and _is_unneeded(case, places, name)]
 
 
-def _is_unneeded(case: Case, places: Sequence[Place], service: str) -> bool:
+def _is_unneeded(case: BuiltDocument, places: Sequence[LeafPlace], service: str) -> bool:
     changed = case.build.with_written(without_services(case.build.written, {service})).make()
     if changed is None or not {place.object for place in places} <= changed.objects.keys():
         return False
     return next(find_changes(case.made, changed, places), None) is None
 
 
-def _writers(case: Case, places: Sequence[Place]) -> dict[Place, Writer]:
+def _writers(case: BuiltDocument, places: Sequence[LeafPlace]) -> dict[LeafPlace, Writer]:
     """The writers; a leaf of a service is looked for in a build of that service alone, if it is the same there."""
-    found: dict[Place, Writer] = {}
-    by_service: dict[str, list[Place]] = {}
+    found: dict[LeafPlace, Writer] = {}
+    by_service: dict[str, list[LeafPlace]] = {}
     for place in places:
         by_service.setdefault(service_of(place, case.made), []).append(place)
     for service, some in by_service.items():
@@ -98,25 +98,25 @@ def _writers(case: Case, places: Sequence[Place]) -> dict[Place, Writer]:
     return found
 
 
-def _alone(case: Case, service: str) -> Build:
+def _alone(case: BuiltDocument, service: str) -> Build:
     others = places_of_services(case.build.written).keys() - {service}
     return case.build.with_written(without_services(case.build.written, others)) if service else case.build
 
 
-def _measure_in(case: Case) -> Measure:
+def _measure_in(case: BuiltDocument) -> Measure:
     """The influences on one leaf in another build of the same document."""
 
-    def measure_one(build: Build, place: Place) -> tuple[Influence, ...]:
-        now = Case.of(case.document, build)
+    def measure_one(build: Build, place: LeafPlace) -> tuple[Influence, ...]:
+        now = BuiltDocument.of(case.document, build)
         return measure(now.made, _inputs(now, [place]), [place]).get(place, ())
 
     return measure_one
 
 
-def _write_in(case: Case) -> FindWriter:
+def _write_in(case: BuiltDocument) -> FindWriter:
     """The writer of one leaf in another build of the same document."""
 
-    def write_one(build: Build, place: Place) -> Writer | None:
-        return _writers(Case.of(case.document, build), [place]).get(place)
+    def write_one(build: Build, place: LeafPlace) -> Writer | None:
+        return _writers(BuiltDocument.of(case.document, build), [place]).get(place)
 
     return write_one

@@ -18,7 +18,7 @@ USERS_KEYS = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class LeafPlace:
     """A field of a rendered object."""
 
     kind: str
@@ -37,33 +37,33 @@ class Place:
 ObjectKey = tuple[str, str]
 """Kind and name."""
 Objects = Mapping[ObjectKey, ReadManifest]
-Leaves = Mapping[Place, Json]
+Leaves = Mapping[LeafPlace, Json]
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class RenderedObjects:
     """What a build made: the objects in order, and their leaves, which are listed when they are needed."""
 
     objects: Objects
-    _lists: dict[ObjectKey, dict[Place, Json]] = field(default_factory=dict, compare=False, repr=False)
+    _lists: dict[ObjectKey, dict[LeafPlace, Json]] = field(default_factory=dict, compare=False, repr=False)
 
     def leaves_of(self, key: ObjectKey) -> Leaves:
         """The leaves of one object; none if it was not made."""
         if key not in self._lists:
             found = leaves_of(self.objects[key]) if key in self.objects else ()
-            self._lists[key] = {Place(*key, path): value for path, value in found}
+            self._lists[key] = {LeafPlace(*key, path): value for path, value in found}
         return self._lists[key]
 
-    def all_leaves(self) -> dict[Place, Json]:
+    def all_leaves(self) -> dict[LeafPlace, Json]:
         """The leaves of all objects."""
         return {place: value for key in self.objects for place, value in self.leaves_of(key).items()}
 
-    def value(self, place: Place) -> Json:
+    def value(self, place: LeafPlace) -> Json:
         """The value of a leaf; None if there is none."""
         return self.leaves_of(place.object).get(place)
 
 
-NOTHING = Made({})
+NOTHING = RenderedObjects({})
 """What a refused build made."""
 
 
@@ -79,13 +79,13 @@ def by_key(manifests: Iterable[ReadManifest]) -> dict[ObjectKey, ReadManifest]:
     return {(gvk_of(one).kind, name_of(one)): one for one in manifests}
 
 
-def is_variable(place: Place) -> bool:
+def is_variable(place: LeafPlace) -> bool:
     """Whether the leaf is the value of a variable."""
     parts = place.path.parts
     return parts[-1] == "value" and any(part in {"env", "envs"} for part in parts)
 
 
-def is_secret(place: Place) -> bool:
+def is_secret(place: LeafPlace) -> bool:
     """Whether the leaf is of a Secret's data, which is never shown."""
     return place.kind == kinds.SECRET.kind and place.path.parts[0] in SECRET_FIELDS
 

@@ -12,7 +12,7 @@ from hooks.k8s.types import Json, Manifest, ReadManifest
 from hooks.offline.explain.build import Build
 from hooks.offline.explain.edits import MARK, Parts, alternatives, put
 from hooks.offline.explain.experiments import align, find_changes
-from hooks.offline.explain.leaves import Made, Place, find_value
+from hooks.offline.explain.leaves import LeafPlace, RenderedObjects, find_value
 from hooks.offline.explain.origins import Lever
 from hooks.offline.explain.services import places_of_services
 from hooks.problems import FieldPath, Key
@@ -47,7 +47,7 @@ class _Template:
         return count
 
 
-def find_levers(build: Build, base: Made, place: Place, *, service: str) -> list[Lever]:
+def find_levers(build: Build, base: RenderedObjects, place: LeafPlace, *, service: str) -> list[Lever]:
     """Fields with the leaf's own name that it follows, those with the longest common end first."""
     found: list[Lever] = []
     for template in _candidates(build.written, place)[:_MOST_TRIED]:
@@ -62,7 +62,9 @@ def find_levers(build: Build, base: Made, place: Place, *, service: str) -> list
     return found
 
 
-def find_switches(build: Build, base: Made, place: Place, *, service: str, values: Sequence[Json]) -> Iterator[Lever]:
+def find_switches(
+    build: Build, base: RenderedObjects, place: LeafPlace, *, service: str, values: Sequence[Json]
+) -> Iterator[Lever]:
     """Other fields and annotations that nobody wrote, and that change the leaf in some way.
 
     `values` are texts to try as annotations, beside true and false. Many are tried together, and apart if they change
@@ -79,7 +81,7 @@ def find_switches(build: Build, base: Made, place: Place, *, service: str, value
 
 
 def _search(
-    build: Build, base: Made, place: Place, tried: Sequence[tuple[Parts, Json]]
+    build: Build, base: RenderedObjects, place: LeafPlace, tried: Sequence[tuple[Parts, Json]]
 ) -> Iterator[tuple[Parts, Json, Json]]:
     """Each of these fields that changes the leaf, with its value and the leaf's; halved until only one is left."""
     if not tried:
@@ -109,7 +111,7 @@ def _describe(parts: Parts, sample: Json, then: Json, written: ReadManifest) -> 
     return Lever(name=name, follows=False, tried=None if is_sample else sample, then=None if is_sample else then)
 
 
-def _try(build: Build, base: Made, place: Place, field: "_Field") -> Lever | None:
+def _try(build: Build, base: RenderedObjects, place: LeafPlace, field: "_Field") -> Lever | None:
     """The lever at this field, if the leaf follows it: written alone, or with all that is beside it."""
     value = base.value(place)
     for new in (group[0] for group in alternatives(value, field.schema) if group):
@@ -125,7 +127,7 @@ def _try(build: Build, base: Made, place: Place, field: "_Field") -> Lever | Non
     return None
 
 
-def _follows(build: Build, base: Made, place: Place, new: Json) -> bool:
+def _follows(build: Build, base: RenderedObjects, place: LeafPlace, new: Json) -> bool:
     """Whether the leaf has the new value, and all leaves beside it are still there."""
     changed = build.make()
     if changed is None:
@@ -136,7 +138,7 @@ def _follows(build: Build, base: Made, place: Place, new: Json) -> bool:
     return str(changes.pop(place, None)) == str(new) and None not in changes.values()
 
 
-def _around(base: Made, place: Place, common: int) -> tuple[int, Json] | None:
+def _around(base: RenderedObjects, place: LeafPlace, common: int) -> tuple[int, Json] | None:
     """The rendered map around the leaf that the schema's field shares with it, and how far above the leaf it is."""
     names = place.path.parts
     depth = 0
@@ -146,7 +148,7 @@ def _around(base: Made, place: Place, common: int) -> tuple[int, Json] | None:
     return (depth, found) if isinstance(found, Mapping) else None
 
 
-def _candidates(written: ReadManifest, place: Place) -> list[_Template]:
+def _candidates(written: ReadManifest, place: LeafPlace) -> list[_Template]:
     templates = _templates(str(written["apiVersion"]), str(written["kind"]))
     leaf = place.path.parts
     scored = [(template.common(leaf), template) for template in templates]
@@ -191,7 +193,7 @@ class _Field:
         return found
 
 
-def _instantiate(template: _Template, place: Place, written: ReadManifest, service: str) -> _Field | None:
+def _instantiate(template: _Template, place: LeafPlace, written: ReadManifest, service: str) -> _Field | None:
     """The field for a leaf: of its service, and of the items and keys that the leaf's path names."""
     common = template.common(place.path.parts)
     own = places_of_services(written).get(service)

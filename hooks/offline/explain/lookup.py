@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from hooks import contract
 from hooks.k8s import kinds
 from hooks.k8s.pod_sets import CLIQUES, WORKLOADS
-from hooks.offline.explain.leaves import Made, ObjectKey, Place, is_variable
+from hooks.offline.explain.leaves import LeafPlace, ObjectKey, RenderedObjects, is_variable
 from hooks.offline.explain.services import service_of
 
 _WORKLOADS = frozenset(kind.kind for kind in WORKLOADS)
@@ -28,7 +28,7 @@ def split_object(field: str) -> tuple[ObjectKey | None, str]:
     return ((found["kind"], found["name"]), found["field"]) if found else (None, field)
 
 
-def find_places(field: str, made: Made, *, service: str, key: ObjectKey | None) -> list[Place]:
+def find_places(field: str, made: RenderedObjects, *, service: str, key: ObjectKey | None) -> list[LeafPlace]:
     """The leaves that a field names, of the object `key`, by default of the workload of the service.
 
     A field of a pod needs no path before it, and one of the main container only its own name.
@@ -47,7 +47,7 @@ def find_places(field: str, made: Made, *, service: str, key: ObjectKey | None) 
     raise UnknownField(_describe(field, own))
 
 
-def _of_first_object(found: Sequence[Place], made: Made) -> list[Place]:
+def _of_first_object(found: Sequence[LeafPlace], made: RenderedObjects) -> list[LeafPlace]:
     """The leaves of the first object of each service: a service over several nodes has one for each replica."""
     first: dict[str, ObjectKey] = {}
     for one in found:
@@ -55,20 +55,20 @@ def _of_first_object(found: Sequence[Place], made: Made) -> list[Place]:
     return [one for one in found if one.object == first[service_of(one, made)]]
 
 
-def names_place(field: str, place: Place) -> bool:
+def names_place(field: str, place: LeafPlace) -> bool:
     """Whether the field says the name of the variable whose value the leaf is."""
     wanted = [key_part or name for key_part, name in _PART.findall(field)]
     return is_variable(place) and str(place.path.parts[-2]) in wanted
 
 
-def _is_of_workload(place: Place, made: Made, service: str) -> bool:
+def _is_of_workload(place: LeafPlace, made: RenderedObjects, service: str) -> bool:
     if place.kind not in _WORKLOADS:
         return False
     is_of_all = place.kind == kinds.POD_CLIQUE_SET.kind and not place.path.is_within(CLIQUES)
     return is_of_all or not service or service_of(place, made) == service
 
 
-def _roots(own: Sequence[Place]) -> Iterator[tuple[str, ...]]:
+def _roots(own: Sequence[LeafPlace]) -> Iterator[tuple[str, ...]]:
     """What may be left out before a field: the way to the pod, to its template, to its main container."""
     yield ()
     pods = _find_pods(own)
@@ -80,7 +80,7 @@ def _roots(own: Sequence[Place]) -> Iterator[tuple[str, ...]]:
     yield ("metadata",)
 
 
-def _find_pods(own: Iterable[Place]) -> dict[tuple[str, ...], str]:
+def _find_pods(own: Iterable[LeafPlace]) -> dict[tuple[str, ...], str]:
     """The paths of all pods, each with the name of its main container, otherwise of its first one."""
     pods: dict[tuple[str, ...], str] = {}
     for texts in map(_texts, own):
@@ -91,22 +91,22 @@ def _find_pods(own: Iterable[Place]) -> dict[tuple[str, ...], str]:
     return pods
 
 
-def _texts(place: Place) -> tuple[str, ...]:
+def _texts(place: LeafPlace) -> tuple[str, ...]:
     return tuple(map(str, place.path.parts))
 
 
-def without_names(found: Sequence[Place]) -> list[Place]:
+def without_names(found: Sequence[LeafPlace]) -> list[LeafPlace]:
     """The leaves without the name of an item, if they have more than that to say."""
     named = {one for one in found if _is_name(one)}
     return [one for one in found if one not in named] or list(found)
 
 
-def _is_name(place: Place) -> bool:
+def _is_name(place: LeafPlace) -> bool:
     parts = place.path.parts
     return len(parts) > 1 and parts[-1] == "name" and not isinstance(parts[-2], int) and parts[0] != "metadata"
 
 
-def _describe(field: str, own: Sequence[Place]) -> str:
+def _describe(field: str, own: Sequence[LeafPlace]) -> str:
     if not own:
         return "there is no such object"
     found = get_close_matches(field, _names(own), n=_NEAR, cutoff=0.5)
@@ -115,7 +115,7 @@ def _describe(field: str, own: Sequence[Place]) -> str:
     return f"{own[0].kind} {own[0].name} has no field {field}{hint}"
 
 
-def _names(own: Iterable[Place]) -> list[str]:
+def _names(own: Iterable[LeafPlace]) -> list[str]:
     """Each field as one may type it: whole, within its pod, within its container."""
     names: dict[str, None] = {}
     for place in own:

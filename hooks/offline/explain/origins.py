@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from hooks.k8s.types import Json
-from hooks.offline.explain.leaves import Place, is_secret, is_variable
+from hooks.offline.explain.leaves import LeafPlace, is_secret, is_variable
 
 
 class SourceKind(StrEnum):
@@ -101,7 +101,7 @@ class Lever:
 class Origin:
     """All that is known of a leaf."""
 
-    place: Place
+    place: LeafPlace
     value: Json
     influences: tuple[Influence, ...]
     writer: Writer | None

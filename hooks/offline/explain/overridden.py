@@ -6,14 +6,14 @@ from hooks.k8s.types import Json
 from hooks.offline.explain.build import Build
 from hooks.offline.explain.edits import Parts, drop
 from hooks.offline.explain.inputs import source_of
-from hooks.offline.explain.leaves import Place
+from hooks.offline.explain.leaves import LeafPlace
 from hooks.offline.explain.origins import Influence, Mode, Origin, Overridden, SourceKind, Writer
 from hooks.offline.explain.services import places_of_services
 from hooks.offline.manifests.document import Document
 
 _MOST = 6
-Measure = Callable[[Build, Place], tuple[Influence, ...]]
-FindWriter = Callable[[Build, Place], Writer | None]
+Measure = Callable[[Build, LeafPlace], tuple[Influence, ...]]
+FindWriter = Callable[[Build, LeafPlace], Writer | None]
 
 
 def find_overridden(
@@ -40,7 +40,7 @@ def _is_written(influence: Influence) -> bool:
     return influence.mode is Mode.COPIED and influence.source.kind is SourceKind.FIELD
 
 
-def _take_away(build: Build, place: Place, parts: Parts) -> tuple[Build, Parts, Json] | None:
+def _take_away(build: Build, place: LeafPlace, parts: Parts) -> tuple[Build, Parts, Json] | None:
     """The build without the field, or the nearest map or list around it without which the leaf is still there."""
     services = places_of_services(build.written).values()
     floor = 1 + max((len(one) for one in services if one == parts[: len(one)]), default=1)

@@ -6,7 +6,7 @@ from hooks import contract
 from hooks.k8s.pod_sets import CLIQUES
 from hooks.k8s.types import Json, Manifest, ReadManifest
 from hooks.offline.explain.edits import Parts, drop
-from hooks.offline.explain.leaves import Made, Place
+from hooks.offline.explain.leaves import LeafPlace, RenderedObjects
 from hooks.problems import METADATA, Key
 
 _LABEL = Key(contract.LABEL_COMPONENT)
@@ -37,11 +37,11 @@ def without_services(written: Manifest, names: Collection[str]) -> Manifest:
     return found
 
 
-def service_of(place: Place, made: Made) -> str:
+def service_of(place: LeafPlace, made: RenderedObjects) -> str:
     """The service whose labels the object of a leaf has, or the clique around it; empty for what no service has."""
     parts = place.path.parts
     if place.path.is_within(CLIQUES) and len(parts) > len(CLIQUES.parts):
         labels = CLIQUES / parts[len(CLIQUES.parts)] / "labels"
     else:
         labels = METADATA / "labels"
-    return str(made.value(Place(place.kind, place.name, labels / _LABEL)) or "")
+    return str(made.value(LeafPlace(place.kind, place.name, labels / _LABEL)) or "")

@@ -19,7 +19,7 @@ from typing import Any
 import hooks
 from hooks.k8s.types import Json
 from hooks.offline.explain.build import Build
-from hooks.offline.explain.leaves import Made, ObjectKey, Place, naming_key
+from hooks.offline.explain.leaves import LeafPlace, ObjectKey, RenderedObjects, naming_key
 from hooks.offline.explain.origins import Writer
 
 _ASKED = ("hooks.component.", "hooks.graph.", "hooks.metacontroller.", "hooks.offline.rendering")
@@ -36,13 +36,13 @@ class _Function:
     name: str
 
 
-def find_writers(build: Build, made: Made, places: Sequence[Place]) -> dict[Place, Writer]:
+def find_writers(build: Build, made: RenderedObjects, places: Sequence[LeafPlace]) -> dict[LeafPlace, Writer]:
     """The writer of each of these leaves; a leaf that no function returned as a value is left out."""
     if not places:
         return {}
     first = _watch(build)
     values = _values(made, {place.object for place in places})
-    found: dict[Place, Writer] = {}
+    found: dict[LeafPlace, Writer] = {}
     for place in places:
         text = _text(made.value(place))
         tails = _tails(_name_parts(place.path.parts))
@@ -53,7 +53,7 @@ def find_writers(build: Build, made: Made, places: Sequence[Place]) -> dict[Plac
     return found
 
 
-def _values(made: Made, keys: Iterable[ObjectKey]) -> dict[tuple[ObjectKey, _Tail], set[str]]:
+def _values(made: RenderedObjects, keys: Iterable[ObjectKey]) -> dict[tuple[ObjectKey, _Tail], set[str]]:
     """The values of the leaves of each of these objects that end like this."""
     found: dict[tuple[ObjectKey, _Tail], set[str]] = {}
     for key in keys:

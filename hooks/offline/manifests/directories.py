@@ -31,7 +31,7 @@ _PLACEHOLDERS = ("{{", "{%")
 
 
 @dataclass(frozen=True, slots=True)
-class Listing:
+class DirectoryListing:
     """What in a directory has a manifest's suffix: files, and what is not opened, with the reason as a sentence."""
 
     files: tuple[Path, ...]
@@ -42,12 +42,12 @@ class Listing:
         return bool(self.files or self.obstacles)
 
 
-def list_files(folder: Path) -> Listing:
+def list_files(folder: Path) -> DirectoryListing:
     """What a directory and those below it have, sorted; links to nothing are left out, as editors make them."""
     top = folder.resolve()
     found = sorted(path for path in folder.rglob("*") if path.suffix in SUFFIXES and path.exists())
     judged = [(path, _find_obstacle(path, top)) for path in found if not path.is_dir()]
-    return Listing(
+    return DirectoryListing(
         files=tuple(path for path, why in judged if not why),
         obstacles=tuple((path, why) for path, why in judged if why),
     )

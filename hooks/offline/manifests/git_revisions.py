@@ -20,14 +20,14 @@ class GitFailed(Exception):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sides:
+class RevisionSides:
     """The manifests at a revision, whose problems name files as git does, `main:graph.yaml`; and those of now."""
 
     old: Loaded
     new: Loaded
 
 
-def load_revision(revision: str, paths: Sequence[str], namespace: str) -> Sides:
+def load_revision(revision: str, paths: Sequence[str], namespace: str) -> RevisionSides:
     """Both sides of files and directories, which are relative to the current directory.
 
     A path that has files on one side only is empty on the other. One that has none on either is a problem of the new
@@ -44,7 +44,7 @@ def load_revision(revision: str, paths: Sequence[str], namespace: str) -> Sides:
         olds = [Path(folder) / place for place in places]
         had = [str(old) for old in olds if _has_files(old)]
         has = [path for path, old in zip(paths, olds, strict=True) if _has_files(Path(path)) or not _has_files(old)]
-        return Sides(
+        return RevisionSides(
             old=load_together(had, namespace, partial(_name_as_git, folder, revision)) if had else _EMPTY,
             new=load_together(has, namespace) if has else _EMPTY,
         )

@@ -1,6 +1,7 @@
 """Writes objects for people and programs: YAML documents or a JSON list, byte-stable."""
 
 import os
+import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -8,10 +9,13 @@ from typing import Any
 
 import click
 import orjson
+import yaml
 
 from hooks.k8s.types import ReadManifest
-from hooks.offline.manifests.block_style import write_block_style
 from hooks.world.spreading import Spread, in_one_part
+
+_READ_DIFFERENTLY = re.compile(r"[yn]|yes|no|on|off|[-+]?[0-9._]+(e[-+]?[0-9]+)?|[-+]?0[xob][0-9a-f_]+", re.IGNORECASE)
+"""Text that some YAML parsers read as a number or boolean unless it is quoted, for example `1e3`."""
 
 _FIRST_KEYS = ("apiVersion", "kind", "metadata", "name", "namespace", "type")
 
@@ -51,7 +55,7 @@ def format_as_given(manifests: Iterable[ReadManifest], output: str = "yaml") -> 
     given = list(manifests)
     if output == "json":
         return orjson.dumps(given, option=orjson.OPT_INDENT_2).decode() + "\n"
-    return "".join(f"---\n{write_block_style(manifest)}" for manifest in given)
+    return "".join(f"---\n{_write_yaml(manifest)}" for manifest in given)
 
 
 def _format_part(manifests: Sequence[ReadManifest]) -> list[str]:
@@ -60,7 +64,7 @@ def _format_part(manifests: Sequence[ReadManifest]) -> list[str]:
 
 def format_value(value: Any) -> str:
     """A value as YAML, with keys in reading order; ends with a newline."""
-    return write_block_style(order_keys(value))
+    return _write_yaml(order_keys(value))
 
 
 def order_keys(value: Any) -> Any:
@@ -71,3 +75,24 @@ def order_keys(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [order_keys(item) for item in value]
     return value
+
+
+class _Dumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[misc]
+    """Block style, no aliases, long scripts as literal blocks."""
+
+    def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002 - PyYAML's signature
+        return True
+
+
+def _represent_text(dumper: yaml.Dumper, text: str) -> yaml.ScalarNode:
+    quoted = '"' if _READ_DIFFERENTLY.fullmatch(text) else None
+    style = "|" if "\n" in text else quoted
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
+
+
+_Dumper.add_representer(str, _represent_text)
+
+
+def _write_yaml(value: Any) -> str:
+    """The value as YAML, with keys in the given order; ends with a newline."""
+    return str(yaml.dump(value, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=2**31 - 1))

@@ -2,21 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 
-from hooks.offline.picture.parts import Box, Link, LinkKind, Picture, Role
+from hooks.offline.picture.parts import COLORS, Box, Link, LinkKind, Picture
 
-_COLORS = {
-    Role.GATEWAY: ("#d9f3f5", "#0b6470"),
-    Role.FRONTEND: ("#ddeafc", "#0b57b0"),
-    Role.PICKER: ("#ddeafc", "#0b57b0"),
-    Role.PLANNER: ("#ece4fb", "#6f3fc0"),
-    Role.OTHER: ("#eceff2", "#57606a"),
-    Role.PREFILL: ("#fde7d6", "#9a4100"),
-    Role.DECODE: ("#dcf3e0", "#116329"),
-    Role.WORKER: ("#dcf3e0", "#116329"),
-    Role.ADAPTER: ("#fbe1f0", "#99286e"),
-    Role.MODEL: ("#fbe1f0", "#99286e"),
-    Role.DISCOVERY: ("#eceff2", "#57606a"),
-}
 _LINKS = {
     LinkKind.REQUESTS: "",
     LinkKind.PICKING: ' [label="asks which worker", style=dotted]',
@@ -50,7 +37,7 @@ def _write(pictures: Sequence[Picture]) -> Iterator[str]:
 
 
 def _write_box(box: Box, prefix: str) -> str:
-    fill, color = _COLORS[box.role]
+    fill, color = COLORS[box.role]
     state = (box.state.line,) if box.state else ()
     label = _quote(box.role.value, box.title, *box.lines, *state)
     return f'{prefix}{box.key} [label={label}, fillcolor="{fill}", color="{color}"]'

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 
-from hooks.offline.picture.parts import Box, Link, LinkKind, Picture, Role, State
+from hooks.offline.picture.parts import COLORS, Box, BoxRole, Link, LinkKind, Picture, State
 
 _PLAIN = re.compile(r"[^A-Za-z0-9 .,:/_()=+×·-]")
 _LINKS = {
@@ -15,23 +15,10 @@ _LINKS = {
     LinkKind.DISCOVERY: "-.-",
 }
 _SHAPES = {
-    Role.GATEWAY: ("([", "])"),
-    Role.DISCOVERY: ("[(", ")]"),
-    Role.ADAPTER: ("[/", "/]"),
-    Role.MODEL: ("[/", "/]"),
-}
-_CLASSES = {
-    Role.GATEWAY: ("entry", "#d9f3f5", "#0b6470"),
-    Role.FRONTEND: ("front", "#ddeafc", "#0b57b0"),
-    Role.PICKER: ("picker", "#ddeafc", "#0b57b0"),
-    Role.PLANNER: ("planner", "#ece4fb", "#6f3fc0"),
-    Role.OTHER: ("other", "#eceff2", "#57606a"),
-    Role.PREFILL: ("prefill", "#fde7d6", "#9a4100"),
-    Role.DECODE: ("decode", "#dcf3e0", "#116329"),
-    Role.WORKER: ("worker", "#dcf3e0", "#116329"),
-    Role.ADAPTER: ("adapter", "#fbe1f0", "#99286e"),
-    Role.MODEL: ("model", "#fbe1f0", "#99286e"),
-    Role.DISCOVERY: ("discovery", "#eceff2", "#57606a"),
+    BoxRole.GATEWAY: ("([", "])"),
+    BoxRole.DISCOVERY: ("[(", ")]"),
+    BoxRole.ADAPTER: ("[/", "/]"),
+    BoxRole.MODEL: ("[/", "/]"),
 }
 
 
@@ -49,15 +36,15 @@ def _write(pictures: Sequence[Picture]) -> Iterator[str]:
         yield "    direction LR"
         for box in picture.boxes:
             opening, closing = _SHAPES.get(box.role, ("[", "]"))
-            yield f'    g{index}{box.key}{opening}"{_label(box)}"{closing}:::{_CLASSES[box.role][0]}'
+            yield f'    g{index}{box.key}{opening}"{_label(box)}"{closing}:::{box.role.name.lower()}'
         yield "  end"
         for link in picture.links:
             yield f"  {_write_link(link, f'g{index}')}"
     used = {box.role for picture in pictures for box in picture.boxes}
-    for role in Role:
+    for role in BoxRole:
         if role in used:
-            name, fill, stroke = _CLASSES[role]
-            yield f"  classDef {name} fill:{fill},stroke:{stroke},color:#1b1f24"
+            fill, stroke = COLORS[role]
+            yield f"  classDef {role.name.lower()} fill:{fill},stroke:{stroke},color:#1b1f24"
 
 
 def _label(box: Box) -> str:

@@ -7,7 +7,7 @@ from hooks.api.base import read_parent
 from hooks.api.model import Model
 from hooks.k8s.types import ReadManifest
 from hooks.offline.picture.live import read_model_state, summarize
-from hooks.offline.picture.parts import Box, Link, LinkKind, Role, State, clean
+from hooks.offline.picture.parts import Box, BoxRole, Link, LinkKind, State, clean
 from hooks.offline.picture.services import ShownService
 from hooks.policy.identity import model_hash
 
@@ -34,7 +34,7 @@ def find_serving(model: Model, services: Iterable[ShownService]) -> tuple[ShownS
         if service.subject.namespace == model.metadata.namespace
         and service.subject.base_model
         and model_hash(service.subject.base_model) == wanted
-        and service.role is not Role.PREFILL
+        and service.role is not BoxRole.PREFILL
     )
 
 
@@ -49,14 +49,14 @@ def draw_models(
         same = tuple(found)
         for part in [same] if len(same) > _SINGLE else [(model,) for model in same]:
             number += 1
-            role = Role.ADAPTER if is_lora else Role.MODEL
+            role = BoxRole.ADAPTER if is_lora else BoxRole.MODEL
             state = summarize([read_model_state(model) for model in part]) if is_live else None
             box = (_draw_many if len(part) > 1 else _draw)(part, role, f"m{number}", state)
             targets = tuple(service.key for service in find_serving(part[0], services))
             yield box, Link(kind=LinkKind.LOADING, sources=(box.key,), targets=targets)
 
 
-def _draw(models: Sequence[Model], role: Role, key: str, state: State | None) -> Box:
+def _draw(models: Sequence[Model], role: BoxRole, key: str, state: State | None) -> Box:
     model, spec = models[0], models[0].spec
     source = spec.source.uri if spec.source else ""
     lines = (f"DynamoModel {model.metadata.name}", f"base {spec.base_model_name}", source)
@@ -69,13 +69,13 @@ def _draw(models: Sequence[Model], role: Role, key: str, state: State | None) ->
     )
 
 
-def _draw_many(models: Sequence[Model], role: Role, key: str, state: State | None) -> Box:
+def _draw_many(models: Sequence[Model], role: BoxRole, key: str, state: State | None) -> Box:
     named = [clean(model.spec.model_name) for model in models[:_NAMED]]
     more = [f"and {len(models) - _NAMED} more"] if len(models) > _NAMED else []
     return Box(
         key=key,
         role=role,
-        title=f"{len(models)} {'adapters' if role is Role.ADAPTER else 'models'}",
+        title=f"{len(models)} {'adapters' if role is BoxRole.ADAPTER else 'models'}",
         lines=(clean(f"base {models[0].spec.base_model_name}"), *named, *more),
         state=state,
     )

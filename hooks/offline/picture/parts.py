@@ -4,11 +4,12 @@ All texts are already clean: on one line, and without characters that cannot be 
 """
 
 import unicodedata
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
 
-class Role(StrEnum):
+class BoxRole(StrEnum):
     """What a box stands for; the value is the word that the picture shows."""
 
     GATEWAY = "entry"
@@ -22,6 +23,22 @@ class Role(StrEnum):
     ADAPTER = "LoRA adapter"
     MODEL = "model"
     DISCOVERY = "discovery"
+
+
+COLORS: Mapping[BoxRole, tuple[str, str]] = {
+    BoxRole.GATEWAY: ("#d9f3f5", "#0b6470"),
+    BoxRole.FRONTEND: ("#ddeafc", "#0b57b0"),
+    BoxRole.PICKER: ("#ddeafc", "#0b57b0"),
+    BoxRole.PLANNER: ("#ece4fb", "#6f3fc0"),
+    BoxRole.OTHER: ("#eceff2", "#57606a"),
+    BoxRole.PREFILL: ("#fde7d6", "#9a4100"),
+    BoxRole.DECODE: ("#dcf3e0", "#116329"),
+    BoxRole.WORKER: ("#dcf3e0", "#116329"),
+    BoxRole.ADAPTER: ("#fbe1f0", "#99286e"),
+    BoxRole.MODEL: ("#fbe1f0", "#99286e"),
+    BoxRole.DISCOVERY: ("#eceff2", "#57606a"),
+}
+"""By role: the colour that fills a box, and that of its border."""
 
 
 class LinkKind(StrEnum):
@@ -67,7 +84,7 @@ class Box:
     """One part of a graph. `key` is made by us and unique within a picture; `state` is None without a cluster."""
 
     key: str
-    role: Role
+    role: BoxRole
     title: str
     lines: tuple[str, ...]
     state: State | None = None

@@ -14,14 +14,14 @@ from hooks.component.observe import ObservedComponent, Workloads
 from hooks.graph.components import GraphServicePlan, build_component
 from hooks.graph.observe import ObservedGraph, observe, without_progress
 from hooks.graph.plan import GraphPlan
-from hooks.graph.sync import Grounds, plan_on
+from hooks.graph.sync import GraphGrounds, plan_on
 from hooks.k8s import kinds
 from hooks.k8s.types import GroupVersionKind, Manifest, ReadManifest, labels_of
 from hooks.metacontroller.controllers import declared_by
 from hooks.metacontroller.parent_key import make_parent_key
 from hooks.offline.picture.live import read_graph_state, read_reasons, read_service_state
 from hooks.offline.picture.models import draw_models
-from hooks.offline.picture.parts import Box, Link, LinkKind, Picture, Role, clean
+from hooks.offline.picture.parts import Box, BoxRole, Link, LinkKind, Picture, clean
 from hooks.offline.picture.relations import find_relations
 from hooks.offline.picture.services import ShownService, count, describe_service, read_service
 from hooks.policy import identity
@@ -56,7 +56,7 @@ def draw_graph(parent: Manifest, around: Surroundings) -> Picture:
         InvalidSpec: the graph cannot be rendered.
     """
     seen = _observe(parent, around)
-    grounds = Grounds(parent_key=make_parent_key(parent), seen=seen, restarts={}, settings=around.settings)
+    grounds = GraphGrounds(parent_key=make_parent_key(parent), seen=seen, restarts={}, settings=around.settings)
     plan, _ = plan_on(grounds)
     services = tuple(_read_services(plan, seen, around.settings))
     drawn = _draw(services, around)
@@ -163,7 +163,7 @@ def _draw(services: Sequence[ShownService], around: Surroundings) -> Picture:
 def _draw_entries(service: ShownService) -> Iterator[tuple[Box, Link]]:
     for index, (kind, route) in enumerate(service.routes):
         key = f"e{index}{service.key}"
-        box = Box(key=key, role=Role.GATEWAY, title=clean(route.host), lines=tuple(_describe_route(kind, route)))
+        box = Box(key=key, role=BoxRole.GATEWAY, title=clean(route.host), lines=tuple(_describe_route(kind, route)))
         yield box, Link(kind=LinkKind.REQUESTS, sources=(key,), targets=(service.key,))
 
 
@@ -181,7 +181,7 @@ def _draw_pool(plan: GraphPlan, services: Sequence[ShownService]) -> tuple[tuple
         return ()
     picker = tuple(one.key for one in services if one.subject.service == plan.picker.service)
     workers = tuple(one.key for one in services if one.subject.type.is_worker)
-    box = Box(key="p0", role=Role.GATEWAY, title=clean(identity.epp_pool(plan.name)), lines=("InferencePool",))
+    box = Box(key="p0", role=BoxRole.GATEWAY, title=clean(identity.epp_pool(plan.name)), lines=("InferencePool",))
     asks = Link(kind=LinkKind.PICKING, sources=("p0",), targets=picker)
     sends = Link(kind=LinkKind.REQUESTS, sources=("p0",), targets=workers)
     return ((box, (asks, sends) if workers else (asks,)),)
@@ -196,7 +196,7 @@ def _draw_discovery(services: Sequence[ShownService]) -> Iterator[tuple[Box, Lin
         named = [f"of {', '.join(one.subject.service for one in members)}"] if len(ways) > 1 else []
         title = f"Discovery through {_DISCOVERIES.get(backend, backend)}{f', mode {mode}' if mode else ''}"
         lines = tuple(clean(line) for line in (f"Dynamo namespace {namespace}", *named))
-        box = Box(key=f"d{index}", role=Role.DISCOVERY, title=clean(title), lines=lines)
+        box = Box(key=f"d{index}", role=BoxRole.DISCOVERY, title=clean(title), lines=lines)
         yield box, Link(kind=LinkKind.DISCOVERY, sources=tuple(one.key for one in members), targets=(box.key,))
 
 

@@ -5,21 +5,21 @@ A relation needs both sides in one Dynamo namespace, because only there processe
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from hooks.offline.picture.parts import Link, LinkKind, Role
+from hooks.offline.picture.parts import BoxRole, Link, LinkKind
 from hooks.offline.picture.services import ShownService
 
-_WORKERS = (Role.PREFILL, Role.DECODE, Role.WORKER)
-_DECODES = (Role.DECODE, Role.WORKER)
+_WORKERS = (BoxRole.PREFILL, BoxRole.DECODE, BoxRole.WORKER)
+_DECODES = (BoxRole.DECODE, BoxRole.WORKER)
 
 
 def find_relations(services: Sequence[ShownService]) -> Iterator[Link]:
     """All links between services."""
     for group in _by_namespace(services):
         workers = _keys(group, *_WORKERS)
-        yield from _link(LinkKind.REQUESTS, _keys(group, Role.FRONTEND), workers)
+        yield from _link(LinkKind.REQUESTS, _keys(group, BoxRole.FRONTEND), workers)
         yield from _find_transfers(group)
-        scaled = tuple(s.key for s in group if s.adapter and s.role is not Role.PLANNER)
-        yield from _link(LinkKind.SCALING, _keys(group, Role.PLANNER), scaled or workers)
+        scaled = tuple(s.key for s in group if s.adapter and s.role is not BoxRole.PLANNER)
+        yield from _link(LinkKind.SCALING, _keys(group, BoxRole.PLANNER), scaled or workers)
 
 
 def _by_namespace(services: Sequence[ShownService]) -> list[list[ShownService]]:
@@ -29,7 +29,7 @@ def _by_namespace(services: Sequence[ShownService]) -> list[list[ShownService]]:
 
 def _find_transfers(group: Sequence[ShownService]) -> Iterator[Link]:
     """From the prefill workers of each model to its decode workers; without these, to its other workers."""
-    prefills = [service for service in group if service.role is Role.PREFILL]
+    prefills = [service for service in group if service.role is BoxRole.PREFILL]
     for model in sorted({_model_of(service) for service in prefills}):
         sources = tuple(service.key for service in prefills if _model_of(service) == model)
         partners = [s for s in group if not model or _model_of(s) in {model, ""}]
@@ -44,7 +44,7 @@ def _first(choices: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
     return next(filter(None, choices), ())
 
 
-def _keys(services: Iterable[ShownService], *roles: Role) -> tuple[str, ...]:
+def _keys(services: Iterable[ShownService], *roles: BoxRole) -> tuple[str, ...]:
     return tuple(service.key for service in services if service.role in roles)
 
 

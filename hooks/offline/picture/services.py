@@ -15,18 +15,18 @@ from hooks.component.observe import ObservedComponent
 from hooks.component.plan import ComponentPlan, plan_component
 from hooks.component.runtime_names import find_disaggregation_mode, find_served_model
 from hooks.component.subject import ComponentType, Subject
-from hooks.offline.picture.parts import Role
+from hooks.offline.picture.parts import BoxRole
 from hooks.policy import identity
 from hooks.settings import Settings
 
 _ROLES = {
-    ComponentType.FRONTEND: Role.FRONTEND,
-    ComponentType.EPP: Role.PICKER,
-    ComponentType.PLANNER: Role.PLANNER,
-    ComponentType.PREFILL: Role.PREFILL,
-    ComponentType.DECODE: Role.DECODE,
-    ComponentType.WORKER: Role.WORKER,
-    ComponentType.OTHER: Role.OTHER,
+    ComponentType.FRONTEND: BoxRole.FRONTEND,
+    ComponentType.EPP: BoxRole.PICKER,
+    ComponentType.PLANNER: BoxRole.PLANNER,
+    ComponentType.PREFILL: BoxRole.PREFILL,
+    ComponentType.DECODE: BoxRole.DECODE,
+    ComponentType.WORKER: BoxRole.WORKER,
+    ComponentType.OTHER: BoxRole.OTHER,
 }
 _ENGINES = {Backend.VLLM: "vLLM", Backend.SGLANG: "SGLang", Backend.TRTLLM: "TensorRT-LLM"}
 _DIGEST = 12
@@ -42,7 +42,7 @@ class ShownService:
     """
 
     key: str
-    role: Role
+    role: BoxRole
     subject: Subject
     replicas: int
     nodes: int
@@ -114,18 +114,18 @@ def shorten_image(image: str) -> str:
 _WITHOUT_MODEL = frozenset({ComponentType.FRONTEND, ComponentType.PLANNER, ComponentType.EPP})
 
 
-def _role_of(plan: ComponentPlan, component: ComponentDeployment) -> Role:
+def _role_of(plan: ComponentPlan, component: ComponentDeployment) -> BoxRole:
     """The role by type; of a worker also by its sub-type, or by its command line."""
     role = _ROLES[plan.subject.type]
-    if role is not Role.WORKER:
+    if role is not BoxRole.WORKER:
         return role
     part = plan.subject.sub_type or find_disaggregation_mode(component.spec)
-    return {"prefill": Role.PREFILL, "decode": Role.DECODE}.get(part, Role.WORKER)
+    return {"prefill": BoxRole.PREFILL, "decode": BoxRole.DECODE}.get(part, BoxRole.WORKER)
 
 
 def _describe(service: ShownService) -> Iterator[str]:
     subject = service.subject
-    if service.role is Role.OTHER and subject.type_text:
+    if service.role is BoxRole.OTHER and subject.type_text:
         yield f"type {subject.type_text}"
     model = service.model or subject.base_model
     yield " · ".join(part for part in (service.engine, model) if part)

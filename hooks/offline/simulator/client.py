@@ -9,7 +9,7 @@ from hooks.offline.simulator.store import ApiError, Propagation, Ref, Store, cop
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Write:
+class LoggedWrite:
     """One write as the API server's audit log would show it; `seconds` is the simulated time."""
 
     seconds: float
@@ -22,11 +22,11 @@ class Write:
     code: int
 
 
-Policy = Callable[[Write], str]
+Policy = Callable[[LoggedWrite], str]
 """Why an admission policy refuses a write; empty if none does."""
 
 
-def allow_all(_write: Write) -> str:
+def allow_all(_write: LoggedWrite) -> str:
     """The policy that refuses nothing."""
     return ""
 
@@ -35,7 +35,13 @@ class Client:
     """An actor's client of the API server; `log` is shared by all actors of a cluster."""
 
     def __init__(
-        self, store: Store, actor: str, log: list[Write], seconds: Callable[[], float], *, policy: Policy = allow_all
+        self,
+        store: Store,
+        actor: str,
+        log: list[LoggedWrite],
+        seconds: Callable[[], float],
+        *,
+        policy: Policy = allow_all,
     ) -> None:
         self._policy = policy
         self._store = store
@@ -97,7 +103,7 @@ class Client:
 
         self._logged(self._write("delete", ref, self._store.get(ref)), carry_out)
 
-    def _logged(self, write: Write, carry_out: Callable[[], Manifest]) -> Manifest:
+    def _logged(self, write: LoggedWrite, carry_out: Callable[[], Manifest]) -> Manifest:
         try:
             self._check(write)
             answer = copy_json(carry_out())
@@ -107,12 +113,12 @@ class Client:
         self._log.append(write)
         return answer
 
-    def _check(self, write: Write) -> None:
+    def _check(self, write: LoggedWrite) -> None:
         if why := self._policy(write):
             raise ApiError(403, "Forbidden", f"{write.resource} {write.name} is forbidden: {why}")
 
-    def _write(self, verb: str, ref: Ref, obj: Manifest | None, subresource: str = "") -> Write:
-        return Write(
+    def _write(self, verb: str, ref: Ref, obj: Manifest | None, subresource: str = "") -> LoggedWrite:
+        return LoggedWrite(
             seconds=self._seconds(),
             actor=self._actor,
             verb=verb,

@@ -16,15 +16,15 @@ from hooks.k8s.types import GroupVersionKind, Json, Manifest, gvk_of
 from hooks.metacontroller.effects import Effect, ScalePodClique, WriteBackReplicas
 from hooks.metacontroller.effects import Event as TellEvent
 from hooks.offline.simulator.admission import admit_built_in
-from hooks.offline.simulator.client import Client, Policy, Write, allow_all
+from hooks.offline.simulator.client import Client, LoggedWrite, Policy, allow_all
 from hooks.offline.simulator.clock import Clock
 from hooks.offline.simulator.garbage import collect_garbage, needs_collecting
 from hooks.offline.simulator.metacontroller.controller import Controller, RecordedEvent
 from hooks.offline.simulator.metacontroller.controller_spec import ControllerSpec, parse_controller
-from hooks.offline.simulator.metacontroller.informer import Informer, Reader
+from hooks.offline.simulator.metacontroller.informer import Informer, ObjectReader
 from hooks.offline.simulator.metacontroller.webhook import Hook
 from hooks.offline.simulator.resources import OPTIONAL, Catalogue, Resource
-from hooks.offline.simulator.store import Change, Identify, Propagation, Ref, Store, copy_json, number_uid, ref_of
+from hooks.offline.simulator.store import Identify, Propagation, Ref, Store, StoreChange, copy_json, number_uid, ref_of
 from hooks.offline.simulator.workloads.controllers import WEBHOOKS, find_affected, reconcile
 from hooks.offline.simulator.workloads.job_pods import JobPods
 from hooks.offline.simulator.workloads.job_timers import JobTimers
@@ -86,7 +86,7 @@ class SimulatedCluster:
 
     def __init__(self, setup: Setup, clock: Clock | None = None) -> None:
         self.clock = clock or Clock()
-        self.writes: list[Write] = []
+        self.writes: list[LoggedWrite] = []
         self._setup = setup
         self.catalogue = Catalogue()
         for crd in setup.crds:
@@ -143,7 +143,7 @@ class SimulatedCluster:
         return self._user.list_kind(kind, namespace)
 
     @property
-    def reader(self) -> Reader:
+    def reader(self) -> ObjectReader:
         """The objects themselves, which must not be changed."""
         return self._store
 
@@ -307,9 +307,9 @@ class SimulatedCluster:
         """Whether a sync failed and has not succeeded since."""
         return any(controller.has_retries for controller in self._controllers.values())
 
-    def dispatch(self) -> list[Change]:
+    def dispatch(self) -> list[StoreChange]:
         """Notify everything that watches of the changes since the last call, and return them."""
-        dispatched: list[Change] = []
+        dispatched: list[StoreChange] = []
         while changes := self._store.drain():
             dispatched += changes
             for change in changes:
@@ -365,7 +365,7 @@ class SimulatedCluster:
     def _deliver(self, key: tuple[str, str]) -> None:
         self._notify(self._informer.deliver(key))
 
-    def _notify(self, change: Change) -> None:
+    def _notify(self, change: StoreChange) -> None:
         for controller in self._controllers.values():
             controller.observe(change)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from hooks.k8s.types import GroupVersionKind, Manifest, is_deleting
 from hooks.offline.simulator.client import Client
-from hooks.offline.simulator.store import FOREGROUND, ORPHAN, Change, Propagation, Ref, Store, ref_of
+from hooks.offline.simulator.store import FOREGROUND, ORPHAN, Propagation, Ref, Store, StoreChange, ref_of
 from hooks.world.ownership import OwnerReference, owners_of, without_owner
 
 
@@ -20,7 +20,7 @@ class _Graph:
     dependents: Mapping[str, tuple[Manifest, ...]]
 
 
-def needs_collecting(change: Change, store: Store) -> bool:
+def needs_collecting(change: StoreChange, store: Store) -> bool:
     """Whether a change can give the garbage collector work: owners that live do not."""
     if change.new is None or is_deleting(change.new):
         return True

@@ -56,7 +56,7 @@ class Ref(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class StoreChange:
     """One watch event: `old` is None for an object added, `new` is None for one deleted."""
 
     ref: Ref
@@ -94,7 +94,7 @@ class Store:
         self._admit = admit
         self._objects: dict[Ref, Manifest] = {}
         self._index = Index()
-        self._changes: list[Change] = []
+        self._changes: list[StoreChange] = []
         self._version = 0
         self._serial = 0
 
@@ -118,7 +118,7 @@ class Store:
         """All objects with their references, in no particular order."""
         return list(self._objects.items())
 
-    def drain(self) -> list[Change]:
+    def drain(self) -> list[StoreChange]:
         """Take the changes since the last call."""
         changes, self._changes = self._changes, []
         return changes
@@ -255,14 +255,14 @@ class Store:
         stored = {**new, "metadata": {**new["metadata"], "resourceVersion": str(self._version)}}
         self._objects[ref] = stored
         self._index.put(ref, stored)
-        self._changes.append(Change(ref, old, stored))
+        self._changes.append(StoreChange(ref, old, stored))
         return stored
 
     def _remove(self, ref: Ref, old: Manifest) -> None:
         self._version += 1
         del self._objects[ref]
         self._index.drop(ref)
-        self._changes.append(Change(ref, old, None))
+        self._changes.append(StoreChange(ref, old, None))
 
 
 def _as_sent(value: Any) -> Any:

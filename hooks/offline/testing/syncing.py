@@ -34,10 +34,10 @@ def sync_tree(start: Start, parent: ReadManifest, children: Iterable[Any], relat
     first = _sync_once(cluster, hook, root, settled)
     if not homeless:
         return first
-    homes = [_find_home(first, obj) for obj in homeless]
-    adopted = [adopt(obj, home) for obj, home in zip(homeless, homes, strict=True)]
+    owners = [_find_home(first, obj) for obj in homeless]
+    adopted = [adopt(obj, home) for obj, home in zip(homeless, owners, strict=True)]
     present = {ref_of(obj) for obj in settled}
-    between = [parent for parent in _between(first, homes, root) if ref_of(parent) not in present]
+    between = [parent for parent in _between(first, owners, root) if ref_of(parent) not in present]
     return _sync_once(*start(), root, [*settled, *between, *adopted])
 
 
@@ -138,9 +138,9 @@ def _is_same(child: Manifest, other: Manifest, parent: Manifest) -> bool:
     return _ref_of_child(child, ref_of(parent)) == ref_of(other)
 
 
-def _between(answer: Answer, homes: Sequence[Manifest], root: Manifest) -> Iterator[Manifest]:
+def _between(answer: Answer, owners: Sequence[Manifest], root: Manifest) -> Iterator[Manifest]:
     """The parents of adopted children that are themselves children, with those above them; they exist too."""
-    wanted = {ref_of(home) for home in homes} - {ref_of(root)}
+    wanted = {ref_of(home) for home in owners} - {ref_of(root)}
     for one in answer.every_answer():
         if one.parent is not None and ({ref_of(one.parent)} | _refs_below(one)) & wanted:
             yield one.parent

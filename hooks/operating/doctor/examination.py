@@ -22,7 +22,7 @@ from hooks.operating.doctor.checks import (
     unmanaged_pods,
     unread,
 )
-from hooks.operating.doctor.facts import Facts
+from hooks.operating.doctor.facts import InstallationFacts
 from hooks.operating.doctor.finding import Finding, Level
 
 
@@ -31,7 +31,7 @@ class Check:
     """A name for the report, and a function from facts to findings."""
 
     name: str
-    find: Callable[[Facts], list[Finding]]
+    find: Callable[[InstallationFacts], list[Finding]]
 
 
 CHECKS = (
@@ -64,7 +64,7 @@ CHECKS = (
 _ORDER = list(Level)
 
 
-def examine(facts: Facts) -> list[Finding]:
+def examine(facts: InstallationFacts) -> list[Finding]:
     """The findings of all checks: errors, warnings, then what is good; each of these in the order of the checks."""
     found = [replace(finding, check=check.name) for check in CHECKS for finding in check.find(facts)]
     found = found if facts.is_installed else _join(found)

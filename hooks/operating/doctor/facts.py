@@ -19,7 +19,7 @@ _RESTRICTION = f"{ENVIRONMENT_PREFIX}INSTALLATION_NAMESPACE"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Backend:
+class ReachedService:
     """A Service: whether it exists, how many of its endpoints are ready, and what it answered through the API server.
 
     `status` is 0 if it was not asked or did not answer; `said` then says why.
@@ -83,7 +83,7 @@ class Counted:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Facts:
+class InstallationFacts:
     """What was read. `unread` has what could not be read, with the reason: checks say nothing about that.
 
     `crds` are by name, `backends` by namespace and name, `certificates` by those of their Secret. `parents` are the
@@ -105,7 +105,7 @@ class Facts:
     workloads: tuple[ReadManifest, ...] = ()
     counted: Mapping[str, Counted] = field(default_factory=dict)
     pods: tuple[ReadManifest, ...] = ()
-    backends: Mapping[tuple[str, str], Backend] = field(default_factory=dict)
+    backends: Mapping[tuple[str, str], ReachedService] = field(default_factory=dict)
     webhooks: tuple[ReadManifest, ...] = ()
     certificates: Mapping[tuple[str, str], Certificate] = field(default_factory=dict)
     rights: tuple[Right, ...] = ()

@@ -19,11 +19,11 @@ from hooks.operating.doctor.checks.metacontroller import CONTROLLER_CRDS
 from hooks.operating.doctor.checks.reach import find_services
 from hooks.operating.doctor.checks.statuses import COUNTS
 from hooks.operating.doctor.facts import (
-    Backend,
     Certificate,
     CertificateSource,
     Counted,
-    Facts,
+    InstallationFacts,
+    ReachedService,
     containers_of,
     is_hooks,
     is_metacontroller,
@@ -31,7 +31,7 @@ from hooks.operating.doctor.facts import (
 )
 from hooks.operating.doctor.reviews import review_rights
 from hooks.operating.foreign_owners import find_foreign_owned, getter
-from hooks.operating.live_reader import Reader, find_installed
+from hooks.operating.live_reader import LiveReader, find_installed
 from hooks.operating.unmanaged_pods import read_unmanaged
 
 CRD = GroupVersionKind("apiextensions.k8s.io", "v1", "CustomResourceDefinition")
@@ -46,16 +46,16 @@ _WEBHOOKS = tuple(
 _TOLD = ("Started", "CreateError", "SyncError")
 
 
-def read_facts(cluster: Cluster, now: datetime, namespace: str = "") -> Facts:
+def read_facts(cluster: Cluster, now: datetime, namespace: str = "") -> InstallationFacts:
     """Read everything that the checks need; `namespace` is that of the hooks, empty for any.
 
     Raises:
-        Refused: the API server does not answer, or fails otherwise than by refusing the user.
+        Refused: the API server does not answer, or fails for another reason than the rights of the user.
     """
-    reader = Reader(cluster=cluster)
+    reader = LiveReader(cluster=cluster)
     version = (cluster.read("/version") or {}).get("gitVersion", "")
     crds = reader.read_all("customresourcedefinitions", CRD)
-    facts = Facts(
+    facts = InstallationFacts(
         now=now,
         kubernetes=str(version),
         namespace=namespace,
@@ -94,13 +94,13 @@ def _slim(parent: ReadManifest) -> ReadManifest:
     }
 
 
-def _read_claims(reader: Reader) -> dict[str, str]:
+def _read_claims(reader: LiveReader) -> dict[str, str]:
     found = reader.read_all("namespaces", kinds.NAMESPACE, labelSelector=contract.LABEL_INSTALLATION)
     labels = {str(namespace["metadata"]["name"]): labels_of(namespace) for namespace in found}
     return {name: found[contract.LABEL_INSTALLATION] for name, found in labels.items()}
 
 
-def _read_workloads(reader: Reader) -> dict[str, Any]:
+def _read_workloads(reader: LiveReader) -> dict[str, Any]:
     """The workloads of the hooks, of Metacontroller and of the Go operator; the counts of components' Deployments."""
     deployments = reader.read_all("deployments", kinds.DEPLOYMENT)
     found = [*deployments, *reader.read_all("statefulsets", kinds.STATEFUL_SET)]
@@ -126,7 +126,7 @@ def _count(deployment: ReadManifest) -> Counted:
     )
 
 
-def _read_pods(reader: Reader, facts: Facts) -> tuple[ReadManifest, ...]:
+def _read_pods(reader: LiveReader, facts: InstallationFacts) -> tuple[ReadManifest, ...]:
     pods: tuple[ReadManifest, ...] = ()
     for found in facts.hooks:
         labels = (found["spec"].get("selector") or {}).get("matchLabels") or {}
@@ -135,7 +135,7 @@ def _read_pods(reader: Reader, facts: Facts) -> tuple[ReadManifest, ...]:
     return pods
 
 
-def _read_certificates(reader: Reader, facts: Facts) -> Mapping[tuple[str, str], Certificate]:
+def _read_certificates(reader: LiveReader, facts: InstallationFacts) -> Mapping[tuple[str, str], Certificate]:
     """The certificates, without their keys; an empty text for a Secret that does not exist."""
     read: dict[tuple[str, str], Certificate] = {}
     for namespace, name in certificate_secrets(facts.hooks):
@@ -146,7 +146,7 @@ def _read_certificates(reader: Reader, facts: Facts) -> Mapping[tuple[str, str],
     return read
 
 
-def _read_certificate(reader: Reader, namespace: str, name: str) -> Certificate:
+def _read_certificate(reader: LiveReader, namespace: str, name: str) -> Certificate:
     secret: ReadManifest = reader.cluster.find(kinds.SECRET, name, namespace) or {"metadata": {}}
     text = decode_text((secret.get("data") or {}).get("tls.crt", ""))
     if "cert-manager.io/certificate-name" in annotations_of(secret):
@@ -159,7 +159,7 @@ def _read_certificate(reader: Reader, namespace: str, name: str) -> Certificate:
     return Certificate(text=text, source=source, renewal=renewal)
 
 
-def _find_renewal(reader: Reader, namespace: str, name: str) -> str:
+def _find_renewal(reader: LiveReader, namespace: str, name: str) -> str:
     """The CronJob that keeps a certificate in this Secret; empty if there is none, or if nobody may read it."""
     found = reader.read_all("cronjobs", kinds.CRON_JOB, namespace)
     secret = ["--secret", f"{namespace}/{name}"]
@@ -171,19 +171,19 @@ def _find_renewal(reader: Reader, namespace: str, name: str) -> str:
     return ""
 
 
-def _read_backends(reader: Reader, facts: Facts) -> Mapping[tuple[str, str], Backend]:
-    backends: dict[tuple[str, str], Backend] = {}
+def _read_backends(reader: LiveReader, facts: InstallationFacts) -> Mapping[tuple[str, str], ReachedService]:
+    backends: dict[tuple[str, str], ReachedService] = {}
     for namespace, name, port in find_services(facts.own_controllers):
-        unknown: Backend | None = None
+        unknown: ReachedService | None = None
         found = reader.attempt("services", partial(_read_backend, reader.cluster, namespace, name, port), unknown)
         if found is not None:
             backends[namespace, name] = found
     return backends
 
 
-def _read_backend(cluster: Cluster, namespace: str, name: str, port: int) -> Backend:
+def _read_backend(cluster: Cluster, namespace: str, name: str, port: int) -> ReachedService:
     if cluster.find(kinds.SERVICE, name, namespace) is None:
-        return Backend(exists=False)
+        return ReachedService(exists=False)
     slices = cluster.read_all(kinds.ENDPOINT_SLICE, namespace, labelSelector=f"kubernetes.io/service-name={name}")
     ready = sum(
         (endpoint.get("conditions") or {}).get("ready") is not False
@@ -191,10 +191,10 @@ def _read_backend(cluster: Cluster, namespace: str, name: str, port: int) -> Bac
         for endpoint in s.get("endpoints") or ()
     )
     if not ready:
-        return Backend(exists=True)
+        return ReachedService(exists=True)
     path = f"/api/v1/namespaces/{namespace}/services/http:{name}:{port}/proxy/readyz"
     try:
         cluster.ask("GET", path)
     except Refused as refused:
-        return Backend(exists=True, ready=ready, status=refused.status, said=str(refused))
-    return Backend(exists=True, ready=ready, status=HTTPStatus.OK)
+        return ReachedService(exists=True, ready=ready, status=refused.status, said=str(refused))
+    return ReachedService(exists=True, ready=ready, status=HTTPStatus.OK)

@@ -7,11 +7,11 @@ from functools import partial
 from hooks.k8s.types import Json
 from hooks.operating.cluster import Cluster
 from hooks.operating.doctor.checks.rights import ALL, plan_hooks_rights, plan_metacontroller_rights, plan_own_rights
-from hooks.operating.doctor.facts import Facts, Right
-from hooks.operating.live_reader import Reader
+from hooks.operating.doctor.facts import InstallationFacts, Right
+from hooks.operating.live_reader import LiveReader
 
 
-def review_rights(reader: Reader, facts: Facts) -> tuple[Right, ...]:
+def review_rights(reader: LiveReader, facts: InstallationFacts) -> tuple[Right, ...]:
     """The rights, as the API server judges them; an account that may do everything is asked about only once."""
     own = plan_own_rights(facts, reader.cluster.namespace)
     nothing: tuple[Right, ...] = ()

@@ -21,7 +21,7 @@ from hooks.operating.migration.claims import OUTLIVING, Claims
 from hooks.operating.migration.first_sync import FirstSync, Key, ask, predict
 from hooks.operating.migration.found import Found
 from hooks.operating.migration.steps import Change, OwnerReference
-from hooks.policy.held import FOREIGN_REVISION, Mark, read_mark
+from hooks.policy.held import FOREIGN_REVISION, HeldMark, read_mark
 from hooks.policy.holding import MARKED
 from hooks.settings.facts import Facts
 from hooks.world.objects import World
@@ -201,4 +201,4 @@ def _adopt(live: ReadManifest, parent: ReadManifest, found: Found) -> Change:
 def _mark(change: Change, live: ReadManifest, wanted: Manifest) -> Change:
     """The change with the mark of a held workload, if the hook marks such objects and the object can be recorded."""
     found = read_mark(wanted) if change.is_recorded and gvk_of(live) in MARKED else None
-    return change if found is None else replace(change, mark=str(Mark(FOREIGN_REVISION, found.digest)))
+    return change if found is None else replace(change, mark=str(HeldMark(FOREIGN_REVISION, found.digest)))

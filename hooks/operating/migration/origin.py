@@ -22,7 +22,7 @@ from hooks.graph.generations import generation_of
 from hooks.k8s.pod_sets import pod_spec_of
 from hooks.k8s.types import ReadManifest, annotations_of, labels_of, name_of
 from hooks.operating.cluster import Cluster
-from hooks.operating.live_reader import Reader, find_installed
+from hooks.operating.live_reader import LiveReader, find_installed
 from hooks.operating.migration.reading import read_operators
 
 _GENERATIONS = ("nvidia.com/current-worker-hash", "nvidia.com/current-worker-hash-v2")
@@ -32,7 +32,7 @@ _OLDEST, _NEWEST = RuntimeVersion(0, 9), RuntimeVersion(1, 5)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Beside:
+class SurplusComponent:
     """A component that a Go operator would not use, so that it would run beside the operator's own of its service."""
 
     namespace: str
@@ -42,7 +42,7 @@ class Beside:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Origin:
+class GoOperator:
     """The release of the Go operator, and in half a sentence how it is known.
 
     `installed` are the optional kinds of the cluster, `beside` the components that the operator would not use.
@@ -52,7 +52,7 @@ class Origin:
     release: RuntimeVersion
     evidence: str
     installed: frozenset[str] = frozenset()
-    beside: tuple[Beside, ...] = ()
+    beside: tuple[SurplusComponent, ...] = ()
     unread: tuple[str, ...] = ()
 
     @property
@@ -61,19 +61,19 @@ class Origin:
         return is_since(self.release, CURRENT_SINCE)
 
 
-def read_origin(cluster: Cluster, namespace: str = "") -> Origin:
+def read_origin(cluster: Cluster, namespace: str = "") -> GoOperator:
     """Read where the graphs of one namespace, or of all if `namespace` is empty, came from. It writes nothing.
 
     Raises:
         Refused: the API server does not answer, or does not show graphs and components.
     """
-    reader = Reader(cluster=cluster)
+    reader = LiveReader(cluster=cluster)
     operators = read_operators(reader)
     graphs = tuple(cluster.read_all(contract.GRAPH, namespace))
     release, evidence = find_release(operators, graphs)
     has_generations = is_since(release, CURRENT_SINCE)
     components = tuple(cluster.read_all(contract.COMPONENT, namespace)) if has_generations else ()
-    return Origin(
+    return GoOperator(
         release=release,
         evidence=evidence,
         installed=find_installed(cluster),
@@ -98,7 +98,7 @@ def find_release(operators: Iterable[ReadManifest], graphs: Iterable[ReadManifes
     return newest, "the newest with which a graph says that it began"
 
 
-def find_beside(graphs: Iterable[ReadManifest], components: Iterable[ReadManifest]) -> Iterator[Beside]:
+def find_beside(graphs: Iterable[ReadManifest], components: Iterable[ReadManifest]) -> Iterator[SurplusComponent]:
     """The components of workers whose names a Go operator from 1.0 on does not use.
 
     It ends them itself when it rolls the workers, which it does not do in a graph with a service over several nodes. In
@@ -113,7 +113,7 @@ def find_beside(graphs: Iterable[ReadManifest], components: Iterable[ReadManifes
             continue
         is_changed = _has_several_nodes(owner) and not labels.get(contract.LABEL_WORKER_HASH)
         if is_changed or not generation_of(name_of(one), graph, service):
-            yield Beside(namespace=_namespace(one), name=name_of(one), graph=graph, service=service)
+            yield SurplusComponent(namespace=_namespace(one), name=name_of(one), graph=graph, service=service)
 
 
 def _release_of(operator: ReadManifest) -> RuntimeVersion | None:

@@ -9,7 +9,7 @@ from hooks.k8s.types import GroupVersionKind, ReadManifest, plural_of
 from hooks.metacontroller.controllers import OUR_KINDS
 from hooks.operating.cluster import Cluster
 from hooks.operating.foreign_owners import find_foreign_owned, getter
-from hooks.operating.live_reader import Reader
+from hooks.operating.live_reader import LiveReader
 from hooks.operating.live_world import read_world
 from hooks.operating.migration.definitions import DEFINITION, needs_change
 from hooks.operating.migration.found import Found
@@ -28,7 +28,7 @@ def read_found(cluster: Cluster, namespace: str, facts: Facts) -> Found:
     Raises:
         Refused: the API server does not answer, or refuses to show what a plan cannot be made without.
     """
-    world, reader = read_world(cluster, [namespace], facts), Reader(cluster=cluster)
+    world, reader = read_world(cluster, [namespace], facts), LiveReader(cluster=cluster)
     definitions = tuple(_read_definitions(cluster))
     operators = read_operators(reader)
     webhooks = tuple(one for kind in WEBHOOKS for one in reader.read_all("webhook configurations", kind))
@@ -50,7 +50,7 @@ def _read_definitions(cluster: Cluster) -> Iterator[ReadManifest]:
             yield {"apiVersion": DEFINITION.api_version, "kind": DEFINITION.kind, **found}
 
 
-def read_operators(reader: Reader) -> tuple[ReadManifest, ...]:
+def read_operators(reader: LiveReader) -> tuple[ReadManifest, ...]:
     """The Deployments of Go operators, in all namespaces."""
     return reader.read_all(
         "Deployments of other namespaces, so a Go operator there is not noticed",

@@ -218,7 +218,7 @@ def _change(
 def _write(cluster: Cluster, found: ReadManifest, *, is_trial: bool = False) -> tuple[bool, str]:
     """Write an object as it is; the API server then stores it in the CRD's version. Whether it was, and why not.
 
-    An object that changed or was deleted since it was read needs it no more: whoever wrote it, stored it anew.
+    An object that changed or was deleted since it was read needs it no more: whoever wrote it, stored it again.
     """
     try:
         cluster.patch(found, {}, is_trial=is_trial)

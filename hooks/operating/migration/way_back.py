@@ -6,7 +6,7 @@ from hooks import contract
 from hooks.k8s.types import plural_of
 from hooks.metacontroller.controllers import OUR_KINDS, declared_kinds
 from hooks.metacontroller.install_files import CONTROLLER_FILES
-from hooks.operating.migration.origin import Beside, Origin
+from hooks.operating.migration.origin import GoOperator, SurplusComponent
 from hooks.operating.migration.upstream import SHARED_ACCOUNTS
 
 _FINALIZER = "metacontroller.io/"
@@ -21,7 +21,7 @@ _SHARED = f"^({'|'.join(SHARED_ACCOUNTS)})(-binding)?$"
 """Names of accounts and bindings that all graphs of a namespace share, and nobody owns."""
 
 
-def write_way_back(namespace: str, origin: Origin) -> str:
+def write_way_back(namespace: str, origin: GoOperator) -> str:
     """The text of `--back` for one namespace, or for all if `namespace` is empty."""
     where = f"-n {namespace}" if namespace else "-A"
     controllers = ",".join(name.removesuffix(".yaml") for name in CONTROLLER_FILES)
@@ -34,7 +34,7 @@ helm uninstall dynamo-hooks -n dynamo-system
 #    kubectl delete validatingwebhookconfigurations,mutatingwebhookconfigurations -l app.kubernetes.io/name=dynamo-hooks
 #    dynamo-hooks controllers | kubectl delete -f -""",
         f"""\
-Nobody removes Metacontroller's finalizers any more.
+Metacontroller's finalizers are no longer removed by themselves.
 #    If a command that changes objects one by one says that one has been modified, run it again.
 {_write_finalizers(where)}""",
         f"""\
@@ -51,14 +51,14 @@ helm uninstall metacontroller -n metacontroller""",
     return f"{_write_head(origin)}\n{_write_words(origin)}\n\n{numbered}\n\n{_TAIL}"
 
 
-def _write_head(origin: Origin) -> str:
+def _write_head(origin: GoOperator) -> str:
     unread = "".join(f"# Warning: {one}.\n" for one in origin.unread)
     rolled = (
         """\
-# rendered anew by the Go operator, so its pods restart when that operator starts. Workers whose spec was changed here
+# rendered again by the Go operator, so its pods restart when that operator starts. Workers whose spec was changed here
 # get components of a new generation from it, which it rolls out within its limits; then it ends those that run now."""
         if origin.has_generations
-        else "# rendered anew by the Go operator, so its pods restart when that operator starts."
+        else "# rendered again by the Go operator, so its pods restart when that operator starts."
     )
     return f"""\
 # Back to the Go operator {origin.release} ({origin.evidence}). If you had another one, write its release instead:
@@ -71,7 +71,7 @@ def _write_head(origin: Origin) -> str:
 """
 
 
-def _write_words(origin: Origin) -> str:
+def _write_words(origin: GoOperator) -> str:
     """What the commands have in common, as variables of the shell."""
     ours = list(map(plural_of, OUR_KINDS))
     children = sorted({plural_of(kind) for kind in declared_kinds(origin.installed)} - set(ours))
@@ -94,7 +94,7 @@ kubectl get $CHILDREN {where} -l {contract.LABEL_CONTROLLER_UID} -o json | jq -r
       "{contract.ANNOTATION_RENDERING}": null}}}})' | sh"""
 
 
-def _write_operator(origin: Origin, where: str) -> Iterator[str]:
+def _write_operator(origin: GoOperator, where: str) -> Iterator[str]:
     """The Go operator with its CRDs; from 1.0 on it installs these itself."""
     if not origin.has_generations:
         yield f"""\
@@ -113,7 +113,7 @@ helm upgrade --install dynamo-platform {_CHARTS}/dynamo-platform-{origin.release
 kubectl get $KINDS {where}"""
 
 
-def _write_owners(origin: Origin, where: str) -> str:
+def _write_owners(origin: GoOperator, where: str) -> str:
     """Owners as the Go operator writes them: in its version, and no other than its own."""
     version = _BETA if origin.has_generations else _ALPHA
     once = f"\n#    Do this once `kubectl get --raw /apis/{_BETA}` is answered." if origin.has_generations else ""
@@ -130,7 +130,7 @@ kubectl get $CHILDREN {where} -o json | jq -r "$PATCH"'
   | select($after != $before) | patch({{ownerReferences: $after}})' | sh"""
 
 
-def _write_rest(beside: tuple[Beside, ...]) -> str:
+def _write_rest(beside: tuple[SurplusComponent, ...]) -> str:
     """Components of which the Go operator makes others with names of its own."""
     why = (
         "Components that the Go operator does not use, once all graphs are Ready. Each goes if its service has another."
@@ -138,7 +138,7 @@ def _write_rest(beside: tuple[Beside, ...]) -> str:
     return "\n".join([why, *map(_write_beside, beside)])
 
 
-def _write_beside(one: Beside) -> str:
+def _write_beside(one: SurplusComponent) -> str:
     labels = f"{contract.LABEL_GRAPH}={one.graph},{contract.LABEL_COMPONENT}={one.service}"
     count = f"kubectl get dcd -n {one.namespace} -l {labels} -o name | wc -l"
     delete = f"kubectl delete dcd {one.name} -n {one.namespace} --ignore-not-found"

@@ -55,7 +55,7 @@ def test_first_run_makes_a_certificate_that_every_webhook_trusts(
     played: PlayedApiServer, store: CertificateStore
 ) -> None:
     said = keep_in_cluster(store, wish())
-    assert said[-1] == "the certificate in system/tls was made anew: there is none yet"
+    assert said[-1] == "the certificate in system/tls was issued: there is none yet"
     assert played.objects[SECRET]["type"] == "kubernetes.io/tls"
     assert why_renew(store.read().issued, NAMES, make.NOW) == ""
     assert bundles(played) == {store.read().issued.authorities}
@@ -130,7 +130,7 @@ def test_authorities_stay_trusted_when_the_secret_is_gone(played: PlayedApiServe
     first = store.read().issued
     forget(played)
     said = keep_in_cluster(store, wish(days=10))
-    assert said[-1] == "the certificate in system/tls was made anew: there is none yet"
+    assert said[-1] == "the certificate in system/tls was issued: there is none yet"
     second = store.read().issued
     assert first.authorities not in second.authorities
     assert bundles(played) == {second.authorities + first.authorities}
@@ -151,11 +151,11 @@ def test_lost_authority_is_dropped_when_every_pod_shows_the_new_certificate(
     assert bundles(played) == {new + lost}
     dry = keep_in_cluster(store, wish(days=10.05, dry_run=True))
     assert dry[0] == (
-        "the caBundle of validatingwebhookconfigurations/hooks would be written anew; former authorities left out: 1"
+        "the caBundle of validatingwebhookconfigurations/hooks would be written again; former authorities left out: 1"
     )
     said = keep_in_cluster(store, wish(days=10.05))
     assert said == [
-        f"the caBundle of {sort}webhookconfigurations/hooks was written anew; former authorities left out: 1"
+        f"the caBundle of {sort}webhookconfigurations/hooks was written again; former authorities left out: 1"
         for sort in ("validating", "mutating")
     ]
     assert bundles(played) == {new}
@@ -261,7 +261,7 @@ def test_other_keys_and_labels_of_the_secret_stay(played: PlayedApiServer, store
 
 def test_dry_run_writes_nothing(played: PlayedApiServer, store: CertificateStore) -> None:
     assert keep_in_cluster(store, wish(dry_run=True)) == [
-        "the certificate in system/tls would be made anew: there is none yet"
+        "the certificate in system/tls would be issued: there is none yet"
     ]
     keep_in_cluster(store, wish())
     played.objects[MUTATING]["webhooks"][0]["clientConfig"] = {}
@@ -389,7 +389,7 @@ def in_cluster(played: PlayedApiServer, *arguments: str) -> Result:
 def test_command_says_what_it_did(played: PlayedApiServer, store: CertificateStore) -> None:
     first, second = in_cluster(played), in_cluster(played)
     assert (first.exit_code, second.exit_code) == (0, 0)
-    assert first.stdout.splitlines()[-1].startswith("the certificate in system/tls was made anew")
+    assert first.stdout.splitlines()[-1].startswith("the certificate in system/tls was issued")
     assert second.stdout == "the certificate is good and trusted; nothing was done\n"
 
 
@@ -430,7 +430,7 @@ def test_files_are_kept_like_a_secret(tmp_path: Path) -> None:
 def test_files_are_renewed_with_the_authority_before(tmp_path: Path) -> None:
     keep_in_folder(tmp_path, wish())
     first = (tmp_path / "ca.crt").read_text()
-    assert "would be made anew" in keep_in_folder(tmp_path, wish(days=250, dry_run=True))[0]
+    assert "would be issued" in keep_in_folder(tmp_path, wish(days=250, dry_run=True))[0]
     assert (tmp_path / "ca.crt").read_text() == first
     keep_in_folder(tmp_path, wish(days=250))
     assert len(x509.load_pem_x509_certificates((tmp_path / "ca.crt").read_bytes())) == 2

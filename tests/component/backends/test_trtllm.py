@@ -202,7 +202,7 @@ def test_keys_are_mounted_from_the_secret(role: Role) -> None:
 
 @pytest.mark.parametrize("args", [[], ["--tp", "8"]], ids=["nothing", "flags alone"])
 def test_leader_that_leaves_its_program_to_the_image_is_refused(args: list[str]) -> None:
-    with pytest.raises(InvalidSpec, match=r"mainContainer\.command must be the command that starts"):
+    with pytest.raises(InvalidSpec, match=r"mainContainer\.command: must be the command that starts"):
         launched(LEADER, command=[], args=args)
 
 

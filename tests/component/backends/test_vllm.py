@@ -225,7 +225,7 @@ def test_shell_without_vllm_runs_beside_ray_as_it_is_with_a_warning() -> None:
 
 
 def test_leader_of_ray_that_leaves_its_program_to_the_image_is_refused() -> None:
-    with pytest.raises(InvalidSpec, match=r"mainContainer\.command must be the command that starts"):
+    with pytest.raises(InvalidSpec, match=r"mainContainer\.command: must be the command that starts"):
         launched(LEADER, command=[], args=BIG)
 
 

@@ -18,7 +18,7 @@ DELETED, BOOKMARK = "DELETED", "BOOKMARK"
 WATCH_SECONDS = 5
 """An API server that is to stop waits for watches to end."""
 AGAIN_SECONDS = 0.2
-"""Before a watch that ended begins anew."""
+"""Before a watch that ended starts over."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

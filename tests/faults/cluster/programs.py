@@ -182,7 +182,7 @@ FAULTS = (
         seconds=OUTAGE,
         short=SHORT,
         is_long=True,
-        holds="all watches begin anew, and work continues where it stopped",
+        holds="all watches start over, and work continues where it stopped",
     ),
     ClusterFault(
         name="EtcdSlow",

@@ -110,9 +110,9 @@ def test_fraction_in_a_free_configuration_is_refused() -> None:
     with pytest.raises(InvalidSpec) as refused:
         read_output(text(generated(services=services)), "q")
     assert str(refused.value) == (
-        "the generated graph is refused: spec.services[Epp].eppConfig.config.weights[1] is 0.7, but only whole numbers "
-        "are possible there; put the configuration into a ConfigMap and name it in spec.services[Epp].eppConfig."
-        "configMapRef"
+        "the generated graph is refused: spec.services[Epp].eppConfig.config.weights[1]: is 0.7, but only whole "
+        "numbers are possible there; put the configuration into a ConfigMap and name it in "
+        "spec.services[Epp].eppConfig.configMapRef"
     )
 
 
@@ -162,7 +162,7 @@ def test_fraction_in_a_graph_of_v1beta1_has_its_path() -> None:
     with pytest.raises(InvalidSpec) as refused:
         read_output(text(in_v1beta1(services=services)), "q")
     assert str(refused.value).startswith(
-        "the generated graph is refused: spec.components[0].eppConfig.config.weights[1] is 0.7"
+        "the generated graph is refused: spec.components[0].eppConfig.config.weights[1]: is 0.7"
     )
 
 
@@ -219,5 +219,5 @@ def test_field_that_the_server_would_drop_is_no_fault() -> None:
 def test_image_that_the_request_gives_to_workers_is_no_fault() -> None:
     worker = {"componentType": "worker", "extraPodSpec": {"mainContainer": {"command": ["a"]}}}
     (found,) = check_graph(generated(services={"A": worker}), "default")
-    assert found.text.startswith("spec.services[A].extraPodSpec.mainContainer.image is required")
+    assert found.text.startswith("spec.services[A].extraPodSpec.mainContainer.image: is required")
     assert check_graph(generated(services={"A": worker}), "default", "img:2") == ()

@@ -214,16 +214,16 @@ def test_copier_gets_the_folder_and_the_required_file() -> None:
 
 FOLDERS = ["/results", "results", "/data/../etc", "/database", 7, None]
 OUTSIDE = (
-    "spec.profilingConfig.config.output_dir is {!r}, but the container that copies the output sees only /data; name a "
+    "spec.profilingConfig.config.output_dir: is {!r}, but the container that copies the output sees only /data; name a "
     "folder in it, or leave output_dir out"
 )
 PROBLEMS: list[tuple[Any, list[str]]] = [
     (
         {"deployment": "x", "engine": [], "hardware": 1},
         [
-            "spec.profilingConfig.config.deployment is 'x', must be an object",
-            "spec.profilingConfig.config.engine is [], must be an object",
-            "spec.profilingConfig.config.hardware is 1, must be an object",
+            "spec.profilingConfig.config.deployment: is 'x', must be an object",
+            "spec.profilingConfig.config.engine: is [], must be an object",
+            "spec.profilingConfig.config.hardware: is 1, must be an object",
         ],
     ),
     *(({"output_dir": folder}, [OUTSIDE.format(folder)]) for folder in FOLDERS),

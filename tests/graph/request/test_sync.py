@@ -77,6 +77,13 @@ def test_running_job_is_profiling(config: Any, text: str) -> None:
     assert events_of(answer) == [("Normal", "ProfilingJobCreated", text)]
 
 
+def test_graph_that_will_be_applied_waits_for_its_spec_while_the_job_runs() -> None:
+    parent = world.known(jobs.request(autoApply=True), [])
+    answer = ask(parent, [world.job(parent)])
+    message = "There is no generated spec to be applied"
+    assert condition_of(answer, "DeploymentReady") == ("False", "WaitingForSpec", message)
+
+
 def test_running_job_needs_nothing_of_what_it_was_made_of() -> None:
     parent = jobs.request(configMapRef={"name": "base"})
     base = world.config_map("base", {"disagg.yaml": "a: b"})
@@ -325,7 +332,7 @@ def test_request_that_names_another_namespace_is_refused_before_it_is_profiled()
     parent = jobs.request(autoApply=True, deploymentOverrides={"namespace": "kube-system"})
     answer = ask(parent, request_namespaces="own")
     assert (state(answer), children(answer)) == ("Failed", [])
-    assert "spec.deploymentOverrides.namespace is kube-system" in condition_of(answer, "Validation")[2]
+    assert "spec.deploymentOverrides.namespace: is kube-system" in condition_of(answer, "Validation")[2]
 
 
 def test_profiled_request_creates_nothing_in_a_namespace_that_is_not_allowed() -> None:
@@ -334,7 +341,7 @@ def test_profiled_request_creates_nothing_in_a_namespace_that_is_not_allowed() -
     answer = ask(parent, [job], [along("a")], request_namespaces="own")
     assert (state(answer), children(answer)) == ("Failed", ["Job/profile-qwen"])
     assert (
-        f"spec.deploymentOverrides.namespace is {OTHER}: a request creates" in condition_of(answer, "SpecGenerated")[2]
+        f"spec.deploymentOverrides.namespace: is {OTHER}: a request creates" in condition_of(answer, "SpecGenerated")[2]
     )
 
 

@@ -39,10 +39,10 @@ def test_late_change_is_refused_but_one_that_slipped_through_may_be_taken_back()
 @pytest.mark.parametrize(
     ("overrides", "problem"),
     [
-        ({"name": "Mine"}, "spec.deploymentOverrides.name 'Mine' must have at most 63 characters"),
-        ({"name": "n" * 64}, f"spec.deploymentOverrides.name {'n' * 64!r} must have at most 63 characters"),
-        ({"namespace": "a.b"}, "spec.deploymentOverrides.namespace 'a.b' must consist of"),
-        ({"labels": {"a": "no value!"}}, "spec.deploymentOverrides.labels[a] 'no value!' is not a label value"),
+        ({"name": "Mine"}, "spec.deploymentOverrides.name: 'Mine' must have at most 63 characters"),
+        ({"name": "n" * 64}, f"spec.deploymentOverrides.name: {'n' * 64!r} must have at most 63 characters"),
+        ({"namespace": "a.b"}, "spec.deploymentOverrides.namespace: 'a.b' must consist of"),
+        ({"labels": {"a": "no value!"}}, "spec.deploymentOverrides.labels[a]: 'no value!' is not a label value"),
     ],
 )
 def test_override_that_is_impossible_is_refused(overrides: Any, problem: str) -> None:
@@ -98,7 +98,7 @@ def test_graph_goes_only_where_the_setting_allows(setting: str, target: str, is_
     found = validate_request(request, parse_settings({}, {"request_namespaces": setting}))
     assert (found == ()) is is_allowed
     text = (
-        f"spec.deploymentOverrides.namespace is {target}: a request creates its graph in its own namespace default; "
+        f"spec.deploymentOverrides.namespace: is {target}: a request creates its graph in its own namespace default; "
         f"leave it out, or have {target} named in the setting request_namespaces"
     )
     assert is_allowed or texts_of(found) == (text,)

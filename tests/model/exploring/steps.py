@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 
-from hooks.model.prober.calls import Action, CallOutcome, EngineAnswer
+from hooks.model.prober.calls import CallOutcome, EngineAction, EngineAnswer
 from tests.model.exploring import world as worlds
 from tests.model.exploring.world import GONE, LOST, Engine, Stored, World
 
@@ -91,7 +91,7 @@ def _answers(world: World) -> Iterator[Step]:
         what = f"the answer to {one.call.action} reaches prober {one.prober}"
         yield Step(what, _doing(partial(_arrive, index=index, given=one.answer)))
         now = EngineAnswer(outcome=CallOutcome.OK, names=worlds.names_of(world.engine))
-        if one.call.action is Action.LIST and one.answer not in (now, GONE):
+        if one.call.action is EngineAction.LIST and one.answer not in (now, GONE):
             yield Step(f"{what}, of now", _doing(partial(_arrive, index=index, given=now)))
 
 
@@ -136,7 +136,7 @@ def _faults(world: World) -> Iterator[Step]:
 
     yield Step("the engine restarts", _doing(restart), helps=False)
     for index, one in enumerate(world.calls):
-        if one.call.action is not Action.LOAD:
+        if one.call.action is not EngineAction.LOAD:
             continue
 
         def lose(w: World, i: int = index) -> None:

@@ -19,7 +19,7 @@ from hooks.k8s.conditions import READY, find_condition
 from hooks.metacontroller.protocol import SyncRequest
 from hooks.model import sync as hook
 from hooks.model.prober.call_queue import CallQueue
-from hooks.model.prober.calls import Action, CallOutcome, EngineAnswer, EngineCall
+from hooks.model.prober.calls import CallOutcome, EngineAction, EngineAnswer, EngineCall
 from hooks.model.prober.limits import Limits
 from hooks.model.prober.reconciler import NO_TERM, NotNow, Reconciler
 from hooks.model.prober_messages import LoadReport, LoadRequest, Term, read_message, write_message
@@ -155,7 +155,7 @@ def _alike(value: T, **changed: Any) -> T:
 
 def _copy_prober(prober: Reconciler) -> Reconciler:
     if not prober._term.until:
-        return _alike(prober)  # nothing changes it before it begins another term, and then it starts anew
+        return _alike(prober)  # nothing changes it before it begins another term, and then it starts again
     return _alike(
         prober,
         _models={key: replace(one) for key, one in prober._models.items()},
@@ -292,11 +292,11 @@ def sends(world: World, prober: int) -> Iterator[str]:
         under_way = UnderWay(prober, call)
         world.calls.append(under_way)
         match call.action:
-            case Action.LIST:
+            case EngineAction.LIST:
                 under_way.answer = EngineAnswer(outcome=CallOutcome.OK, names=names_of(world.engine))
-            case Action.UNLOAD:
+            case EngineAction.UNLOAD:
                 world.engine.unloads += (call,)
-            case Action.LOAD:
+            case EngineAction.LOAD:
                 world.engine.loads += (call,)
                 yield from _judge_load(world, call)
 
@@ -313,7 +313,7 @@ def _judge_load(world: World, call: EngineCall) -> Iterator[str]:
 def serves(world: World, call: EngineCall) -> None:
     """The engine carries a load or unload out; its answer is on its way."""
     engine, result = world.engine, CallOutcome.OK
-    if call.action is Action.UNLOAD:
+    if call.action is EngineAction.UNLOAD:
         result = CallOutcome.OK if engine.held else CallOutcome.FAILED
         engine.held = ""
         engine.unloads = tuple(one for one in engine.unloads if one is not call)

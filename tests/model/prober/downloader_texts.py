@@ -1,6 +1,6 @@
 """What the downloaders of Dynamo's releases say of a source that they cannot load, and what it means to us.
 
-`test_downloader` collects the texts anew from the real downloaders, and finds the same ones. `{endpoint}` is the
+`test_downloader` collects the texts again from the real downloaders, and finds the same ones. `{endpoint}` is the
 address of the played server, `{seconds}` a time that was measured.
 """
 

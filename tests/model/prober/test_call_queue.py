@@ -1,9 +1,9 @@
 from hooks.model.prober.call_queue import CallQueue, RunningCalls, Timetable
-from hooks.model.prober.calls import Action, EngineCall
+from hooks.model.prober.calls import EngineAction, EngineCall
 
 
 def call(address: str, started: float, timeout: float = 1.0) -> EngineCall:
-    return EngineCall(action=Action.LIST, address=address, pod="w", timeout=timeout, started=started)
+    return EngineCall(action=EngineAction.LIST, address=address, pod="w", timeout=timeout, started=started)
 
 
 def test_earliest_address_comes_first_and_only_at_its_last_time() -> None:

@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 import pytest
 
 from bench.prober import run_slow_engines
-from hooks.model.prober.calls import Action, CallOutcome, EngineAnswer, EngineCall
+from hooks.model.prober.calls import CallOutcome, EngineAction, EngineAnswer, EngineCall
 from hooks.model.prober.connections import MOST_KEPT_ENGINES, kept_engines
 from hooks.model.prober.lora_api import open_transport, perform
 
@@ -55,9 +55,9 @@ def dripping(begin: bytes, drop: bytes) -> Iterator[tuple[str, threading.Event]]
         pytest.param(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", b"1\r\n \r\n", id="chunks"),
     ],
 )
-@pytest.mark.parametrize("action", [Action.LIST, Action.LOAD])
+@pytest.mark.parametrize("action", [EngineAction.LIST, EngineAction.LOAD])
 def test_connection_to_an_engine_that_sends_byte_by_byte_is_closed_at_the_deadline(
-    begin: bytes, drop: bytes, action: Action
+    begin: bytes, drop: bytes, action: EngineAction
 ) -> None:
     with dripping(begin, drop) as (address, left):
         call = EngineCall(
@@ -88,7 +88,7 @@ def test_kept_connection_has_a_whole_timeout_for_each_call() -> None:
         server.daemon_threads = True
         threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
         transport, address = open_transport(), f"http://127.0.0.1:{server.server_address[1]}"
-        call = EngineCall(action=Action.LIST, address=address, pod="w0", timeout=TIMEOUT, started=0.0)
+        call = EngineCall(action=EngineAction.LIST, address=address, pod="w0", timeout=TIMEOUT, started=0.0)
         assert [perform(transport, call, addresses="any").outcome for _ in range(3)] == [CallOutcome.OK] * 3
         transport.close()
         server.shutdown()
@@ -100,7 +100,7 @@ def test_proxies_of_the_environment_are_not_used(monkeypatch: pytest.MonkeyPatch
     for name in ("http_proxy", "HTTP_PROXY", "all_proxy"):
         monkeypatch.setenv(name, "http://127.0.0.1:1")
     with run_slow_engines(1, 0.0) as targets:
-        call = EngineCall(action=Action.LIST, address=targets[0].address, pod="w0", timeout=TIMEOUT, started=0.0)
+        call = EngineCall(action=EngineAction.LIST, address=targets[0].address, pod="w0", timeout=TIMEOUT, started=0.0)
         assert perform(open_transport(), call, addresses="any").outcome is CallOutcome.OK
 
 

@@ -5,7 +5,7 @@ import time
 import pytest
 import responses
 
-from hooks.model.prober.calls import Action, CallOutcome, EngineAnswer, EngineCall
+from hooks.model.prober.calls import CallOutcome, EngineAction, EngineAnswer, EngineCall
 from hooks.model.prober.engine_texts import read_text
 from hooks.model.prober.lora_api import MAX_BODY_BYTES, open_transport, perform
 from tests.model.prober.downloader_texts import EARLY, LATE, SAID, SaidOfSource
@@ -19,7 +19,7 @@ def load(uri: str, text: str, status: int = 500) -> EngineAnswer:
     said = {"status": "error", "message": f"Failed to download LoRA: {text}"}
     with responses.RequestsMock() as engine:
         engine.post(LORAS, status=status, json=said)
-        call = EngineCall(action=Action.LOAD, address=ENGINE, pod="w", timeout=9, started=0, adapter="a", uri=uri)
+        call = EngineCall(action=EngineAction.LOAD, address=ENGINE, pod="w", timeout=9, started=0, adapter="a", uri=uri)
         return perform(open_transport(), call, addresses="routable")
 
 

@@ -9,7 +9,7 @@ import pytest
 import requests
 import responses
 
-from hooks.model.prober.calls import Action, CallOutcome, EngineAnswer, EngineCall
+from hooks.model.prober.calls import CallOutcome, EngineAction, EngineAnswer, EngineCall
 from hooks.model.prober.lora_api import MAX_BODY_BYTES, open_transport, perform
 
 ENGINE = "http://10.0.0.1:9090"
@@ -20,13 +20,13 @@ NO_SOURCE = f"the source does not exist; check source.uri{LOG}"
 LISTLESS = "HTTP 200 without a list of adapters"
 
 
-def call(action: Action, adapter: str = "a") -> EngineCall:
+def call(action: EngineAction, adapter: str = "a") -> EngineCall:
     return EngineCall(
         action=action, address=ENGINE, pod="w0", timeout=1.0, started=0.0, adapter=adapter, uri="s3://b/a"
     )
 
 
-def make_call(action: Action, adapter: str = "a") -> EngineAnswer:
+def make_call(action: EngineAction, adapter: str = "a") -> EngineAnswer:
     return perform(open_transport(), call(action, adapter), addresses="routable")
 
 
@@ -60,7 +60,7 @@ def make_call(action: Action, adapter: str = "a") -> EngineAnswer:
 )
 def test_every_shape_of_list_is_read(body: Any, names: set[str]) -> None:
     responses.get(LORAS, json=body)
-    assert make_call(Action.LIST) == EngineAnswer(outcome=CallOutcome.OK, names=frozenset(names))
+    assert make_call(EngineAction.LIST) == EngineAnswer(outcome=CallOutcome.OK, names=frozenset(names))
 
 
 @responses.activate
@@ -105,7 +105,7 @@ def test_every_shape_of_list_is_read(body: Any, names: set[str]) -> None:
 )  # fmt: skip
 def test_answer_without_a_list_is_judged(answer: dict[str, Any], outcome: CallOutcome, message: str) -> None:
     responses.get(LORAS, **answer)
-    found = make_call(Action.LIST)
+    found = make_call(EngineAction.LIST)
     assert found.outcome is outcome
     assert message in found.message
     assert len(responses.calls) == 1
@@ -147,7 +147,7 @@ def test_answer_without_a_list_is_judged(answer: dict[str, Any], outcome: CallOu
 )  # fmt: skip
 def test_load_is_judged(answer: dict[str, Any], outcome: CallOutcome, message: str) -> None:
     responses.post(LORAS, **answer)
-    found = make_call(Action.LOAD)
+    found = make_call(EngineAction.LOAD)
     assert found.outcome is outcome
     assert message in found.message
     assert len(found.message) <= 256
@@ -160,7 +160,7 @@ def test_load_sends_what_the_engine_reads() -> None:
     matcher = responses.matchers.json_params_matcher({"lora_name": "a", "source": {"uri": "s3://b/a"}})
     header = responses.matchers.header_matcher({"Content-Type": "application/json"})
     responses.post(LORAS, json={"lora_name": "a"}, match=[matcher, header])
-    assert make_call(Action.LOAD).outcome is CallOutcome.OK
+    assert make_call(EngineAction.LOAD).outcome is CallOutcome.OK
 
 
 @responses.activate
@@ -178,7 +178,7 @@ def test_load_sends_what_the_engine_reads() -> None:
 )
 def test_unload_is_judged(answer: dict[str, Any], outcome: CallOutcome) -> None:
     responses.delete(f"{LORAS}/a", **answer)
-    assert make_call(Action.UNLOAD).outcome is outcome
+    assert make_call(EngineAction.UNLOAD).outcome is outcome
 
 
 @responses.activate
@@ -189,7 +189,7 @@ def test_unload_is_judged(answer: dict[str, Any], outcome: CallOutcome) -> None:
 )
 def test_name_is_one_encoded_segment_of_the_path(name: str, path: str) -> None:
     responses.delete(f"{LORAS}/{path}", status=200)
-    assert make_call(Action.UNLOAD, name).outcome is CallOutcome.OK
+    assert make_call(EngineAction.UNLOAD, name).outcome is CallOutcome.OK
     assert responses.calls[0].request.url == f"{LORAS}/{path}"
 
 
@@ -206,11 +206,11 @@ def test_name_is_one_encoded_segment_of_the_path(name: str, path: str) -> None:
 )
 def test_each_kind_of_missing_answer_has_its_outcome(error: Exception, outcome: CallOutcome, message: str) -> None:
     responses.get(LORAS, body=error)
-    assert make_call(Action.LIST) == EngineAnswer(outcome=outcome, message=message)
+    assert make_call(EngineAction.LIST) == EngineAnswer(outcome=outcome, message=message)
 
 
 def test_refused_connection_has_a_short_message() -> None:
-    refused = EngineCall(action=Action.LIST, address="http://127.0.0.1:1", pod="w0", timeout=1.0, started=0.0)
+    refused = EngineCall(action=EngineAction.LIST, address="http://127.0.0.1:1", pod="w0", timeout=1.0, started=0.0)
     assert perform(open_transport(), refused, addresses="any") == EngineAnswer(
         outcome=CallOutcome.UNREACHABLE, message="Connection refused"
     )
@@ -220,15 +220,15 @@ def test_refused_connection_has_a_short_message() -> None:
 def test_endless_body_is_cut() -> None:
     responses.get(LORAS, body=b"[" + b'"a",' * MAX_BODY_BYTES)
     message = "HTTP 200 without a list of adapters: more than 1 MiB"
-    assert make_call(Action.LIST) == EngineAnswer(outcome=CallOutcome.FAILED, message=message)
+    assert make_call(EngineAction.LIST) == EngineAnswer(outcome=CallOutcome.FAILED, message=message)
 
 
 @responses.activate
 def test_cookies_of_engines_are_not_kept() -> None:
     responses.get(LORAS, json=[], headers={"Set-Cookie": "a=b"})
     transport = open_transport()
-    perform(transport, call(Action.LIST), addresses="routable")
-    perform(transport, call(Action.LIST), addresses="routable")
+    perform(transport, call(EngineAction.LIST), addresses="routable")
+    perform(transport, call(EngineAction.LIST), addresses="routable")
     assert "Cookie" not in responses.calls[1].request.headers
 
 
@@ -249,8 +249,8 @@ SECRET = "aws_secret_access_key=hunter2"
         {"body": SECRET, "headers": {"Location": f"http://10.9.9.9/{SECRET}"}},
     ],
 )
-@pytest.mark.parametrize("action", Action)
-def test_no_word_of_an_answer_becomes_a_message(action: Action, body: dict[str, Any], status: int) -> None:
+@pytest.mark.parametrize("action", EngineAction)
+def test_no_word_of_an_answer_becomes_a_message(action: EngineAction, body: dict[str, Any], status: int) -> None:
     for method in (responses.GET, responses.POST):
         responses.add(method, LORAS, status=status, **body)
     responses.delete(f"{LORAS}/a", status=status, **body)
@@ -263,7 +263,7 @@ def test_no_word_of_an_answer_becomes_a_message(action: Action, body: dict[str, 
 def test_answer_is_not_unpacked() -> None:
     bomb = gzip.compress(b"[" + b" " * 50_000_000)
     responses.get(LORAS, body=bomb, headers={"Content-Encoding": "gzip"})
-    assert make_call(Action.LIST) == EngineAnswer(outcome=CallOutcome.FAILED, message=LISTLESS)
+    assert make_call(EngineAction.LIST) == EngineAnswer(outcome=CallOutcome.FAILED, message=LISTLESS)
     assert responses.calls[0].request.headers["Accept-Encoding"] == "identity"
 
 
@@ -283,7 +283,7 @@ def test_no_word_of_a_broken_answer_becomes_a_message(answer: bytes) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         threading.Thread(target=_answer_once, args=(server, answer), daemon=True).start()
         address = f"http://127.0.0.1:{server.getsockname()[1]}"
-        broken = EngineCall(action=Action.LIST, address=address, pod="w0", timeout=2.0, started=0.0)
+        broken = EngineCall(action=EngineAction.LIST, address=address, pod="w0", timeout=2.0, started=0.0)
         found = perform(open_transport(), broken, addresses="any")
     assert found.outcome in {CallOutcome.FAILED, CallOutcome.UNREACHABLE}
     assert found.message
@@ -300,7 +300,7 @@ def _answer_once(server: socket.socket, answer: bytes) -> None:
 def test_address_that_no_engine_has_is_not_called() -> None:
     with responses.RequestsMock(), socket.create_server(("127.0.0.1", 0)) as server:
         address = f"http://127.0.0.1:{server.getsockname()[1]}"
-        for action in Action:
+        for action in EngineAction:
             asked = EngineCall(action=action, address=address, pod="w0", timeout=1.0, started=0.0, adapter="a", uri="u")
             found = perform(open_transport(), asked, addresses="routable")
             assert found.outcome is CallOutcome.FAILED
@@ -308,8 +308,8 @@ def test_address_that_no_engine_has_is_not_called() -> None:
 
 
 @responses.activate
-@pytest.mark.parametrize("action", [Action.LOAD, Action.UNLOAD])
-def test_page_in_place_of_json_is_no_success(action: Action) -> None:
+@pytest.mark.parametrize("action", [EngineAction.LOAD, EngineAction.UNLOAD])
+def test_page_in_place_of_json_is_no_success(action: EngineAction) -> None:
     responses.post(LORAS, body="\n<!DOCTYPE html><html>Welcome</html>")
     responses.delete(f"{LORAS}/a", body="<html>Welcome</html>")
     message = "HTTP 200 with a page of HTML or XML in place of JSON; another server answers in the engine's place"
@@ -324,10 +324,10 @@ def test_page_in_place_of_json_is_no_success(action: Action) -> None:
 )
 def test_list_with_a_name_twice_loses_no_other(body: str) -> None:
     responses.get(LORAS, body=body)
-    assert make_call(Action.LIST) == EngineAnswer(outcome=CallOutcome.OK, names=frozenset({"a", "b"}))
+    assert make_call(EngineAction.LIST) == EngineAnswer(outcome=CallOutcome.OK, names=frozenset({"a", "b"}))
 
 
 @responses.activate
 def test_list_with_a_name_of_forty_thousand_characters_is_read_whole() -> None:
     responses.get(LORAS, json={"loras": {"x" * 40_000: 1, "a": 2}})
-    assert make_call(Action.LIST).names == {"x" * 40_000, "a"}
+    assert make_call(EngineAction.LIST).names == {"x" * 40_000, "a"}

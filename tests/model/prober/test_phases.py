@@ -17,7 +17,7 @@ from hooks.model.prober.adapter_state import (
     Tries,
     WantedAdapter,
 )
-from hooks.model.prober.calls import Action, CallOutcome, EngineAnswer, EngineCall
+from hooks.model.prober.calls import CallOutcome, EngineAction, EngineAnswer, EngineCall
 from hooks.model.prober.limits import Limits, Moment
 from hooks.model.prober.phases import TABLE, AdapterSituation, PhaseRow, advance, describe, find_row
 from hooks.model.prober_messages import AdapterPhase
@@ -124,7 +124,9 @@ def moment(now: float = NOW, jitter: float = 0.5) -> Moment:
 def states(goal: Goal, phase: AdapterPhase) -> Iterator[AdapterState]:
     """Every state that the table tells apart."""
     uri = WANTED[goal].uri
-    accepted: tuple[Action | None, ...] = (None, Action.LOAD, Action.UNLOAD) if phase in UNCONFIRMED else (None,)
+    accepted: tuple[EngineAction | None, ...] = (
+        (None, EngineAction.LOAD, EngineAction.UNLOAD) if phase in UNCONFIRMED else (None,)
+    )
     terminal = {P.FAILED: (True,), P.UNSUPPORTED: (False, True)}.get(phase, (False,))
     sources, lates = ("", uri, "s3://b/old"), (frozenset[str](), frozenset({"s3://b/old"}), frozenset({uri}) - {""})
     begins = (0.0, NOW - 1) if phase is P.FAILED else (0.0,)
@@ -243,13 +245,13 @@ class Walk:
         if action is None:
             return
         assert not self.state.is_terminal
-        assert action is Action.LOAD or self.state.source != self.state.wanted.uri or not self.state.wanted.uri
+        assert action is EngineAction.LOAD or self.state.source != self.state.wanted.uri or not self.state.wanted.uri
         self.enter(start_call(self.state, action, at, self.listing.names))
-        uri = self.state.wanted.uri if action is Action.LOAD else ""
+        uri = self.state.wanted.uri if action is EngineAction.LOAD else ""
         self.call = EngineCall(action=action, address="", pod="", timeout=1, started=self.now, adapter="a", uri=uri)
 
     def end(self, call: EngineCall, at: Moment) -> None:
-        only = CallOutcome.TERMINAL if call.action is Action.LOAD else CallOutcome.GONE
+        only = CallOutcome.TERMINAL if call.action is EngineAction.LOAD else CallOutcome.GONE
         outcomes = (CallOutcome.OK, CallOutcome.FAILED, CallOutcome.TIMEOUT, CallOutcome.UNSUPPORTED, only)
         outcome = self.random.choice((CallOutcome.OK, CallOutcome.OK, *outcomes))
         self.enter(apply_answer(self.state, call, EngineAnswer(outcome=outcome, message="why"), at))

@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from hooks.model.prober.calls import Action, CallOutcome, EngineAnswer
+from hooks.model.prober.calls import CallOutcome, EngineAction, EngineAnswer
 from hooks.model.prober.limits import Limits
 from hooks.model.prober.reconciler import NO_TERM, NotNow, Reconciler
 from hooks.model.prober_messages import Adapter, AdapterPhase, Term
@@ -30,7 +30,7 @@ def test_missing_adapter_is_loaded_and_verified() -> None:
     world.run(1)
     entry = world.one(world.request())
     assert (entry.phase, entry.attempts, entry.source, entry.last_error) == (AdapterPhase.LOADED, 1, A.uri, "")
-    assert world.engine.asked == {Action.LIST: 2, Action.LOAD: 1}
+    assert world.engine.asked == {EngineAction.LIST: 2, EngineAction.LOAD: 1}
     assert not world.ask(world.request()).starting
 
 
@@ -39,8 +39,8 @@ def test_adapter_that_is_there_by_the_status_is_not_loaded_again() -> None:
     world.engine.held["a"] = A.uri
     world.run_asking(60, world.request(recorded=A.uri))
     assert world.one(world.request()).phase is AdapterPhase.LOADED
-    assert world.engine.asked[Action.LOAD] == 0
-    assert 10 <= world.engine.asked[Action.LIST] <= 14
+    assert world.engine.asked[EngineAction.LOAD] == 0
+    assert 10 <= world.engine.asked[EngineAction.LIST] <= 14
 
 
 @pytest.mark.parametrize("jitter", [0.0, 0.5, 0.999])
@@ -61,7 +61,7 @@ def test_restarted_engine_has_its_adapter_back_within_ten_seconds(jitter: float)
     world = World(jitter=jitter)
     world.run_asking(20, world.request())
     world.engine.held.clear()
-    world.engine.answers = dict.fromkeys(Action, DOWN)
+    world.engine.answers = dict.fromkeys(EngineAction, DOWN)
     entry = world.run_asking(60, world.request())
     assert (entry.phase, entry.last_error) == (AdapterPhase.RETRYING, "Connection refused")
     world.engine.answers = {}
@@ -77,7 +77,7 @@ def test_engine_that_keeps_dropping_an_adapter_is_reloaded_less_often() -> None:
         for request in requests:
             world.ask(request)
         world.run(1)
-    assert world.engine.asked[Action.LOAD] < 40
+    assert world.engine.asked[EngineAction.LOAD] < 40
     worst = max((world.one(request) for request in requests), key=lambda entry: entry.last_error)
     assert "dropped the adapter" in worst.last_error
     world.engine.room = 2
@@ -91,7 +91,7 @@ def test_engine_that_keeps_dropping_an_adapter_is_reloaded_less_often() -> None:
 def test_engine_that_listed_before_is_not_believed_without_a_list() -> None:
     world = World()
     world.run_asking(20, world.request())
-    world.engine.answers, world.engine.held = {Action.LIST: NO_LIST}, {}
+    world.engine.answers, world.engine.held = {EngineAction.LIST: NO_LIST}, {}
     entry = world.run_asking(30, world.request())
     assert (entry.phase, entry.last_error) == (
         AdapterPhase.RETRYING,
@@ -105,7 +105,7 @@ def test_engine_that_listed_before_is_not_believed_without_a_list() -> None:
 def test_one_failed_list_does_not_make_an_adapter_unready() -> None:
     world = World()
     world.run_asking(20, world.request())
-    world.engine.answers = {Action.LIST: FAILED}
+    world.engine.answers = {EngineAction.LIST: FAILED}
     world.run(5)
     assert world.one(world.request()).phase is AdapterPhase.LOADED
     assert world.run_asking(15, world.request()).phase is AdapterPhase.RETRYING
@@ -113,7 +113,7 @@ def test_one_failed_list_does_not_make_an_adapter_unready() -> None:
 
 def test_engine_that_says_success_and_does_not_list_is_not_ready() -> None:
     world = World()
-    world.engine.answers = {Action.LOAD: EngineAnswer(outcome=CallOutcome.OK)}
+    world.engine.answers = {EngineAction.LOAD: EngineAnswer(outcome=CallOutcome.OK)}
     entry = world.run_asking(60, world.request())
     assert entry.phase is AdapterPhase.RETRYING
     assert entry.last_error == "the engine accepted the load and does not list the adapter"
@@ -122,11 +122,11 @@ def test_engine_that_says_success_and_does_not_list_is_not_ready() -> None:
 
 def test_passing_failure_is_tried_again_with_growing_pauses() -> None:
     world = World(jitter=0.999)
-    world.engine.answers = {Action.LOAD: FAILED}
+    world.engine.answers = {EngineAction.LOAD: FAILED}
     counts = []
     for _ in range(10):
         world.run_asking(60, world.request())
-        counts.append(world.engine.asked[Action.LOAD])
+        counts.append(world.engine.asked[EngineAction.LOAD])
     assert counts[0] >= 5
     assert counts[9] - counts[5] <= 4
     assert world.one(world.request()).last_error == "HTTP 500: boom"
@@ -137,29 +137,29 @@ def test_passing_failure_is_tried_again_with_growing_pauses() -> None:
 @pytest.mark.parametrize(
     ("answers", "phase", "attempts"),
     [
-        ({Action.LOAD: NOT_FOUND}, AdapterPhase.FAILED, 1),
-        ({Action.LOAD: NO_LORA, Action.LIST: NO_LIST}, AdapterPhase.UNSUPPORTED, 1),
-        ({Action.LOAD: NO_LORA}, AdapterPhase.UNSUPPORTED, 6),
+        ({EngineAction.LOAD: NOT_FOUND}, AdapterPhase.FAILED, 1),
+        ({EngineAction.LOAD: NO_LORA, EngineAction.LIST: NO_LIST}, AdapterPhase.UNSUPPORTED, 1),
+        ({EngineAction.LOAD: NO_LORA}, AdapterPhase.UNSUPPORTED, 6),
     ],
     ids=["no source", "no LoRA", "a list and no LoRA"],
 )
 def test_final_failure_waits_for_a_new_spec(
-    answers: dict[Action, EngineAnswer], phase: AdapterPhase, attempts: int
+    answers: dict[EngineAction, EngineAnswer], phase: AdapterPhase, attempts: int
 ) -> None:
     world = World()
     world.engine.answers = dict(answers)
     entry = world.run_asking(300, world.request())
-    assert (entry.phase, entry.last_error, entry.attempts) == (phase, answers[Action.LOAD].message, attempts)
-    assert world.engine.asked[Action.LOAD] == attempts
+    assert (entry.phase, entry.last_error, entry.attempts) == (phase, answers[EngineAction.LOAD].message, attempts)
+    assert world.engine.asked[EngineAction.LOAD] == attempts
     world.engine.answers = {}
     assert world.run_asking(10, world.request(generation=2)).phase is AdapterPhase.LOADED
 
 
 def test_refused_load_is_tried_again_rarely_and_succeeds_once_the_source_is_there() -> None:
     world = World()
-    world.engine.answers = {Action.LOAD: NOT_FOUND}
+    world.engine.answers = {EngineAction.LOAD: NOT_FOUND}
     world.run_asking(1000, world.request())
-    assert world.engine.asked[Action.LOAD] == 4
+    assert world.engine.asked[EngineAction.LOAD] == 4
     assert world.phases() == [AdapterPhase.PENDING, AdapterPhase.FAILED] * 4
     world.engine.answers = {}
     assert world.run_asking(320, world.request()).phase is AdapterPhase.LOADED
@@ -167,26 +167,26 @@ def test_refused_load_is_tried_again_rarely_and_succeeds_once_the_source_is_ther
 
 def test_restarted_prober_tries_a_refused_load_again_only_after_the_pause() -> None:
     world = World()
-    world.engine.answers = {Action.LOAD: NOT_FOUND}
+    world.engine.answers = {EngineAction.LOAD: NOT_FOUND}
     for _ in range(4):
         world.run_asking(100, world.request(failed="HTTP 404: no such source"))
         world.restart_prober()
-    assert world.engine.asked[Action.LOAD] == 0
+    assert world.engine.asked[EngineAction.LOAD] == 0
     world.run_asking(310, world.request(failed="HTTP 404: no such source"))
-    assert world.engine.asked[Action.LOAD] == 1
+    assert world.engine.asked[EngineAction.LOAD] == 1
 
 
 def test_restarted_prober_knows_a_final_failure_from_the_status() -> None:
     world = World()
     entry = world.run_asking(60, world.request(failed="HTTP 404: no such source"))
     assert (entry.phase, entry.last_error) == (AdapterPhase.FAILED, "HTTP 404: no such source")
-    assert world.engine.asked[Action.LOAD] == 0
+    assert world.engine.asked[EngineAction.LOAD] == 0
     assert world.run_asking(10, world.request(generation=2)).phase is AdapterPhase.LOADED
 
 
 def test_engine_that_registers_its_handlers_one_by_one_is_retried() -> None:
     world = World()
-    world.engine.answers = {Action.LOAD: NO_LORA}
+    world.engine.answers = {EngineAction.LOAD: NO_LORA}
     entry = world.run_asking(5, world.request())
     assert entry.phase is AdapterPhase.RETRYING
     assert entry.last_error == "LoRA management not available; the engine may be starting"
@@ -196,38 +196,38 @@ def test_engine_that_registers_its_handlers_one_by_one_is_retried() -> None:
 
 def test_worker_without_lora_is_not_asked_to_load_until_it_has() -> None:
     world = World()
-    world.engine.answers = {Action.LIST: NO_LORA}
+    world.engine.answers = {EngineAction.LIST: NO_LORA}
     entry = world.run_asking(60, world.request())
     assert (entry.phase, entry.last_error) == (AdapterPhase.UNSUPPORTED, NO_LORA.message)
-    assert world.engine.asked[Action.LOAD] == 0
+    assert world.engine.asked[EngineAction.LOAD] == 0
     world.engine.answers = {}
     assert world.run_asking(10, world.request()).phase is AdapterPhase.LOADED
 
 
 def test_engine_that_cannot_list_is_believed_and_marked() -> None:
     world = World()
-    world.engine.answers = {Action.LIST: NO_LIST}
+    world.engine.answers = {EngineAction.LIST: NO_LIST}
     entry = world.run_asking(60, world.request())
     assert (entry.phase, entry.source) == (AdapterPhase.UNVERIFIED, A.uri)
-    assert world.engine.asked[Action.LOAD] == 1
+    assert world.engine.asked[EngineAction.LOAD] == 1
 
 
 def test_restarted_prober_believes_the_status_about_an_engine_that_cannot_list() -> None:
     world = World()
-    world.engine.answers = {Action.LIST: NO_LIST}
+    world.engine.answers = {EngineAction.LIST: NO_LIST}
     entry = world.run_asking(20, world.request(recorded=A.uri))
-    assert (entry.phase, world.engine.asked[Action.LOAD]) == (AdapterPhase.UNVERIFIED, 0)
+    assert (entry.phase, world.engine.asked[EngineAction.LOAD]) == (AdapterPhase.UNVERIFIED, 0)
 
 
 def test_engine_that_cannot_list_is_loaded_again_after_it_was_down() -> None:
     world = World()
-    world.engine.answers = {Action.LIST: NO_LIST}
+    world.engine.answers = {EngineAction.LIST: NO_LIST}
     world.run_asking(10, world.request())
-    world.engine.answers = dict.fromkeys(Action, DOWN)
+    world.engine.answers = dict.fromkeys(EngineAction, DOWN)
     assert world.run_asking(30, world.request()).phase is AdapterPhase.RETRYING
-    world.engine.answers = {Action.LIST: NO_LIST}
+    world.engine.answers = {EngineAction.LIST: NO_LIST}
     assert world.run_asking(10, world.request()).phase is AdapterPhase.UNVERIFIED
-    assert world.engine.asked[Action.LOAD] == 2
+    assert world.engine.asked[EngineAction.LOAD] == 2
 
 
 def test_new_source_unloads_the_old_adapter_first() -> None:
@@ -250,14 +250,14 @@ def test_adapter_of_unknown_source_is_a_strangers_and_loaded_anew() -> None:
     world.engine.held["a"] = A.uri
     assert world.run_asking(10, world.request(B)).phase is AdapterPhase.LOADED
     assert world.engine.held == {"a": B.uri}
-    assert (world.engine.asked[Action.UNLOAD], world.engine.asked[Action.LOAD]) == (1, 1)
+    assert (world.engine.asked[EngineAction.UNLOAD], world.engine.asked[EngineAction.LOAD]) == (1, 1)
 
 
 def test_adapter_that_comes_back_by_another_hand_is_a_strangers_too() -> None:
     world = World()
     world.run_asking(10, world.request(B))
     world.engine.held.clear()
-    world.engine.answers = {Action.LOAD: NOT_FOUND}
+    world.engine.answers = {EngineAction.LOAD: NOT_FOUND}
     world.run_asking(10, world.request(B))
     world.engine.held["a"] = A.uri
     entry = world.run_asking(20, world.request(B))
@@ -268,7 +268,7 @@ def test_load_that_another_prober_may_have_sent_counts_as_the_wanted_one() -> No
     world = World()
     world.engine.held["a"] = A.uri
     assert world.run_asking(10, world.request(A, loading=A.uri)).phase is AdapterPhase.LOADED
-    assert world.engine.asked[Action.LOAD] == 0
+    assert world.engine.asked[EngineAction.LOAD] == 0
 
 
 def test_what_the_status_says_counts_only_while_the_prober_knows_nothing() -> None:
@@ -277,15 +277,15 @@ def test_what_the_status_says_counts_only_while_the_prober_knows_nothing() -> No
     world.engine.held.clear()
     world.run(5)
     world.run_asking(10, world.request(B, generation=2, recorded=A.uri, failed="HTTP 404", loading=A.uri))
-    assert (world.engine.held, world.engine.asked[Action.LOAD]) == ({"a": B.uri}, 2)
+    assert (world.engine.held, world.engine.asked[EngineAction.LOAD]) == ({"a": B.uri}, 2)
 
 
 def test_adapter_is_loaded_only_once_the_status_names_it() -> None:
     world = World()
     ahead = msgspec.structs.replace(world.request(), is_recorded=False)
     assert world.run_asking(20, ahead).phase is AdapterPhase.PENDING
-    assert world.engine.asked[Action.LOAD] == 0
-    assert world.engine.asked[Action.LIST] > 1
+    assert world.engine.asked[EngineAction.LOAD] == 0
+    assert world.engine.asked[EngineAction.LIST] > 1
     assert world.run_asking(1, world.request(), every=1).phase is AdapterPhase.LOADED
 
 
@@ -321,7 +321,7 @@ def test_prober_acts_only_during_its_term() -> None:
     assert prober.next_due(world.now) is None
     prober.set_term(Term(number=5, until=world.now + 12))
     assert world.run_asking(10, world.request()).phase is AdapterPhase.LOADED
-    assert world.engine.asked[Action.LOAD] == asked[Action.LOAD] + 1
+    assert world.engine.asked[EngineAction.LOAD] == asked[EngineAction.LOAD] + 1
 
 
 def test_term_that_ended_never_begins_again() -> None:
@@ -342,11 +342,11 @@ def test_answer_to_a_call_of_another_term_changes_nothing() -> None:
     world = World()
     prober = world.probers[0] = Reconciler(LIMITS, NO_TERM)
     prober.set_term(Term(number=1, until=1e9))
-    world.engine.seconds[Action.LOAD] = 5
+    world.engine.seconds[EngineAction.LOAD] = 5
     world.run_asking(1, world.request(A), every=1)
     prober.set_term(Term(number=1))
     prober.set_term(Term(number=3, until=1e9))
-    world.engine.seconds[Action.LOAD] = 0.01
+    world.engine.seconds[EngineAction.LOAD] = 0.01
     entry = world.run_asking(20, world.request(B, generation=2, loading=A.uri))
     assert (entry.phase, world.engine.held) == (AdapterPhase.LOADED, {"a": B.uri})
 
@@ -357,14 +357,14 @@ def test_engine_that_lists_another_name_is_not_asked_for_ever() -> None:
     entry = world.run_asking(700, world.request())
     assert (entry.phase, entry.attempts) == (AdapterPhase.FAILED, 1)
     assert entry.last_error.startswith("after the load the engine lists another name than spec.modelName")
-    assert world.engine.asked[Action.LOAD] == 1
+    assert world.engine.asked[EngineAction.LOAD] == 1
     assert world.engine.held == {}, "the other name is unloaded again"
     assert world.run_asking(10, world.request(None, former=("a",))).phase is AdapterPhase.UNLOADED
 
 
 def test_source_that_changes_during_a_load_wins_in_the_end() -> None:
     world = World()
-    world.engine.seconds[Action.LOAD] = 20
+    world.engine.seconds[EngineAction.LOAD] = 20
     world.ask(world.request(A))
     world.run(5)
     world.run_asking(60, world.request(B, generation=2))
@@ -375,7 +375,7 @@ def test_source_that_changes_during_a_load_wins_in_the_end() -> None:
 @pytest.mark.parametrize("listed_at", ["late", "never"])
 def test_load_that_outlives_its_call_is_not_taken_for_the_new_source(listed_at: str) -> None:
     world = World()
-    world.engine.answers = {Action.LOAD: SLOW}
+    world.engine.answers = {EngineAction.LOAD: SLOW}
     world.run_asking(5, world.request())
     if listed_at == "late":
         world.engine.held = {"a": A.uri}  # the engine went on with the load after the call had ended
@@ -387,10 +387,10 @@ def test_load_that_outlives_its_call_is_not_taken_for_the_new_source(listed_at: 
 
 def test_old_load_is_not_forgotten_where_the_new_one_outlives_its_call_too() -> None:
     world = World(limits=Limits(load_timeout=3))
-    world.engine.seconds, world.engine.answers = {Action.LOAD: 3}, {Action.LOAD: SLOW}
+    world.engine.seconds, world.engine.answers = {EngineAction.LOAD: 3}, {EngineAction.LOAD: SLOW}
     world.run_asking(2, world.request(), every=1)
     world.run_asking(4, world.request(B, generation=2), every=1)
-    assert world.engine.asked[Action.LOAD] == 2
+    assert world.engine.asked[EngineAction.LOAD] == 2
     world.engine.held = {"a": A.uri}
     world.engine.seconds, world.engine.answers = {}, {}
     entry = world.run_asking(20, world.request(B, generation=2))
@@ -400,9 +400,9 @@ def test_old_load_is_not_forgotten_where_the_new_one_outlives_its_call_too() -> 
 def test_load_that_arrives_beside_the_new_one_is_undone() -> None:
     """The old load ends before the next list, and the engine keeps the first source."""
     world = World()
-    world.engine.answers = {Action.LOAD: SLOW}
+    world.engine.answers = {EngineAction.LOAD: SLOW}
     world.run_asking(5, world.request())
-    world.engine.answers, world.engine.held = {Action.LIST: EngineAnswer(outcome=CallOutcome.OK)}, {"a": A.uri}
+    world.engine.answers, world.engine.held = {EngineAction.LIST: EngineAnswer(outcome=CallOutcome.OK)}, {"a": A.uri}
     world.run_asking(1, world.request(B, generation=2), every=1)
     world.engine.answers = {}
     entry = world.run_asking(30, world.request(B, generation=2))
@@ -413,7 +413,7 @@ def test_second_late_load_after_the_unload_is_not_taken_for_the_new_source() -> 
     """Two probers before this one had sent a load of the old source; the second comes between unload and new load."""
     world = World()
     world.engine.held = {"a": A.uri}
-    world.engine.seconds = {Action.LOAD: 3}
+    world.engine.seconds = {EngineAction.LOAD: 3}
     world.run_asking(1, world.request(B, loading=A.uri), every=1)
     assert (world.engine.held, world.engine.under_way) == ({}, 1)
     world.engine.held = {"a": A.uri}
@@ -427,7 +427,7 @@ def test_second_late_load_of_the_listed_source_is_not_taken_for_a_new_one() -> N
     world.engine.held = {"a": A.uri}
     entry = world.run_asking(2, world.request(loading=A.uri), every=1)
     assert (entry.phase, entry.source) == (AdapterPhase.LOADED, "")  # the next prober must not take it for settled
-    world.engine.seconds = {Action.LOAD: 3}
+    world.engine.seconds = {EngineAction.LOAD: 3}
     world.run_asking(1, world.request(B, generation=2), every=1)
     assert world.engine.held == {}
     world.engine.held = {"a": A.uri}
@@ -441,7 +441,7 @@ def test_source_is_reported_once_no_late_load_can_come() -> None:
     request = world.request(loading=A.uri)
     assert world.run_asking(15, request).source == ""
     assert world.run_asking(10, request).source == A.uri
-    assert world.engine.asked[Action.LOAD] == world.engine.asked[Action.UNLOAD] == 0
+    assert world.engine.asked[EngineAction.LOAD] == world.engine.asked[EngineAction.UNLOAD] == 0
 
 
 def test_load_of_a_dead_prober_is_known_from_the_status() -> None:
@@ -456,7 +456,7 @@ def test_load_of_a_dead_prober_is_known_from_the_status() -> None:
 @pytest.mark.parametrize("gone", ["deleted", "renamed"])
 def test_adapter_whose_load_may_still_arrive_is_not_called_gone(gone: str) -> None:
     world = World()
-    world.engine.answers = {Action.LOAD: SLOW}
+    world.engine.answers = {EngineAction.LOAD: SLOW}
     world.run_asking(5, world.request())
     world.engine.answers = {}
     request = world.request(None if gone == "deleted" else OTHER, former=("a",))
@@ -470,17 +470,17 @@ def test_adapter_whose_load_may_still_arrive_is_not_called_gone(gone: str) -> No
 
 def test_load_that_never_arrives_is_not_awaited_for_ever() -> None:
     world = World(limits=Limits(load_timeout=30))
-    world.engine.answers = {Action.LOAD: SLOW}
+    world.engine.answers = {EngineAction.LOAD: SLOW}
     world.run_asking(5, world.request())
     gone = world.request(None, former=("a",))
     assert world.run_asking(40, gone).phase is AdapterPhase.UNLOADING
     assert world.run_asking(30, gone).phase is AdapterPhase.UNLOADED
-    assert world.engine.asked[Action.UNLOAD] == 0
+    assert world.engine.asked[EngineAction.UNLOAD] == 0
 
 
 def test_deletion_waits_for_the_load_of_another_prober() -> None:
     world = World(probers=2)
-    world.engine.seconds = {Action.LOAD: 40}
+    world.engine.seconds = {EngineAction.LOAD: 40}
     world.ask(world.request())
     world.run(2)
     gone = world.request(None, former=("a",), loading=A.uri)
@@ -537,27 +537,27 @@ def test_restarted_prober_lists_before_it_reports_an_adapter_as_gone() -> None:
 def test_engine_that_does_not_answer_is_not_called_unloaded(answer: EngineAnswer) -> None:
     world = World()
     world.engine.held["a"] = A.uri
-    world.engine.answers = dict.fromkeys(Action, answer)
+    world.engine.answers = dict.fromkeys(EngineAction, answer)
     entry = world.run_asking(30, world.request(None, former=("a",)))
     assert (entry.phase, entry.left, entry.last_error) == (AdapterPhase.RETRYING, ("a",), answer.message)
 
 
 def test_unload_of_an_unknown_name_ends_with_the_list() -> None:
     world = World()
-    world.engine.answers = {Action.UNLOAD: FAILED}
+    world.engine.answers = {EngineAction.UNLOAD: FAILED}
     assert world.run_asking(5, world.request(None, former=("a",))).phase is AdapterPhase.UNLOADED
 
 
 def test_engine_that_accepts_an_unload_and_goes_on_listing_is_asked_again() -> None:
     world = World()
     world.engine.held["a"] = A.uri
-    world.engine.answers = {Action.UNLOAD: EngineAnswer(outcome=CallOutcome.OK)}
+    world.engine.answers = {EngineAction.UNLOAD: EngineAnswer(outcome=CallOutcome.OK)}
     entry = world.run_asking(30, world.request(None, former=("a",)))
     assert (entry.phase, entry.last_error) == (
         AdapterPhase.RETRYING,
         "the engine still lists the adapter after it was unloaded",
     )
-    assert world.engine.asked[Action.UNLOAD] > 1
+    assert world.engine.asked[EngineAction.UNLOAD] > 1
 
 
 def test_prober_that_is_no_longer_asked_never_reloads() -> None:
@@ -565,12 +565,12 @@ def test_prober_that_is_no_longer_asked_never_reloads() -> None:
     for prober in (0, 1):
         world.run_asking(5, world.request(A), prober=prober)
     world.run(LIMITS.mandate)
-    loads = world.engine.asked[Action.LOAD]
+    loads = world.engine.asked[EngineAction.LOAD]
     world.engine.held.clear()
-    lists = world.engine.asked[Action.LIST]
+    lists = world.engine.asked[EngineAction.LIST]
     world.run(300)
-    assert world.engine.asked[Action.LOAD] == loads
-    assert world.engine.asked[Action.LIST] == lists
+    assert world.engine.asked[EngineAction.LOAD] == loads
+    assert world.engine.asked[EngineAction.LIST] == lists
     assert world.probers[0].next_due(world.now) is None
 
 
@@ -588,31 +588,31 @@ def test_mandate_starts_at_the_last_request() -> None:
 def test_restarted_prober_rebuilds_from_the_engines_without_loading() -> None:
     world = World(3)
     world.run_asking(10, world.request())
-    loads = sum(e.asked[Action.LOAD] for e in world.engines.values())
+    loads = sum(e.asked[EngineAction.LOAD] for e in world.engines.values())
     world.restart_prober()
     assert world.ask(world.request(recorded=A.uri)).starting
     world.run(LIMITS.verify_interval)
     report = world.ask(world.request(recorded=A.uri))
     assert not report.starting
     assert {entry.phase for entry in report.endpoints} == {AdapterPhase.LOADED}
-    assert sum(e.asked[Action.LOAD] for e in world.engines.values()) == loads
+    assert sum(e.asked[EngineAction.LOAD] for e in world.engines.values()) == loads
 
 
 def test_load_that_was_withdrawn_is_undone_when_it_ends_after_the_mandate() -> None:
     world = World()
-    world.engine.seconds[Action.LOAD] = 200
+    world.engine.seconds[EngineAction.LOAD] = 200
     world.ask(world.request(A))
     world.run(5)
     world.run_asking(60, world.request(None, former=("a",)))
     world.run(400)
-    assert world.engine.asked[Action.UNLOAD] == 1
+    assert world.engine.asked[EngineAction.UNLOAD] == 1
     assert world.engine.held == {}
     assert world.probers[0].next_due(world.now) is None
 
 
 def test_pod_at_a_used_address_is_a_new_engine() -> None:
     world = World()
-    world.engine.answers = {Action.LOAD: NOT_FOUND}
+    world.engine.answers = {EngineAction.LOAD: NOT_FOUND}
     world.run_asking(10, world.request(pod="old"))
     world.engine.answers = {}
     assert world.one(world.request(pod="new")).phase is AdapterPhase.UNKNOWN
@@ -621,7 +621,7 @@ def test_pod_at_a_used_address_is_a_new_engine() -> None:
 
 def test_engine_is_listed_at_once_when_its_pod_becomes_ready() -> None:
     world = World(jitter=0.999)
-    world.engine.answers = dict.fromkeys(Action, SLOW)
+    world.engine.answers = dict.fromkeys(EngineAction, SLOW)
     world.run_asking(120, world.request(ready=False))
     world.engine.answers = {}
     world.ask(world.request(ready=True))
@@ -634,9 +634,9 @@ def test_endpoint_that_left_is_forgotten_without_a_call() -> None:
     world.run_asking(10, world.request())
     fewer = msgspec.structs.replace(world.request(), targets=world.request().targets[:1])
     left = world.engines[world.request().targets[1].address]
-    lists = left.asked[Action.LIST]
+    lists = left.asked[EngineAction.LIST]
     world.run_asking(30, fewer)
-    assert left.asked[Action.LIST] == lists
+    assert left.asked[EngineAction.LIST] == lists
     assert left.held == {"a": A.uri}
 
 
@@ -647,7 +647,7 @@ def test_two_models_of_one_name_do_not_fight() -> None:
         world.ask(world.request(B, name="second"))
         world.run(5)
     assert world.engine.held == {"a": A.uri}
-    assert world.engine.asked[Action.UNLOAD] == 0
+    assert world.engine.asked[EngineAction.UNLOAD] == 0
     entry = world.one(world.request(B, name="second"))
     assert (entry.phase, entry.last_error) == (
         AdapterPhase.PENDING,
@@ -681,7 +681,7 @@ def test_name_that_one_model_gives_up_is_reloaded_for_the_next() -> None:
 def test_loads_run_ten_at_a_time_and_one_per_engine() -> None:
     world = World(100)
     for engine in world.engines.values():
-        engine.seconds[Action.LOAD] = 1.0
+        engine.seconds[EngineAction.LOAD] = 1.0
     for name in ("a", "b", "c"):
         world.ask(world.request(Adapter(name=name, uri=f"s3://b/{name}"), name=name))
     world.run(25)
@@ -692,7 +692,7 @@ def test_loads_run_ten_at_a_time_and_one_per_engine() -> None:
 def test_hundred_loads_of_a_second_take_ten_seconds() -> None:
     world = World(100)
     for engine in world.engines.values():
-        engine.seconds[Action.LOAD] = 1.0
+        engine.seconds[EngineAction.LOAD] = 1.0
     world.ask(world.request())
     world.run(11)
     assert all(entry.phase is AdapterPhase.LOADED for entry in world.ask(world.request()).endpoints)
@@ -702,7 +702,7 @@ def test_hundred_loads_of_a_second_take_ten_seconds() -> None:
 def test_hanging_loads_do_not_delay_the_others(bad: int) -> None:
     world = World(bad + 20)
     for engine in list(world.engines.values())[:bad]:
-        engine.seconds[Action.LOAD] = 10_000
+        engine.seconds[EngineAction.LOAD] = 10_000
     rounds = bad // LIMITS.concurrency + 1
     world.run_asking(LIMITS.change_grace * rounds + 10, world.request(), every=1)
     phases = [entry.phase for entry in world.ask(world.request()).endpoints]
@@ -713,10 +713,10 @@ def test_hanging_loads_do_not_delay_the_reload_of_a_lost_adapter() -> None:
     world = World(31)
     lost, *bad = world.engines.values()
     for engine in bad:
-        engine.held, engine.seconds = {"a": A.uri}, {Action.LOAD: 10_000}
+        engine.held, engine.seconds = {"a": A.uri}, {EngineAction.LOAD: 10_000}
     world.run_asking(20, world.request(recorded=A.uri), every=1)
     for engine in bad:
-        engine.answers = {Action.LIST: DOWN}
+        engine.answers = {EngineAction.LIST: DOWN}
     world.run_asking(60, world.request(), every=1)
     for engine in bad:
         engine.held, engine.answers = {}, {}
@@ -729,7 +729,7 @@ def test_hanging_loads_do_not_delay_the_reload_of_a_lost_adapter() -> None:
 def test_report_is_starting_until_every_engine_was_listed() -> None:
     world = World(2000)
     for engine in world.engines.values():
-        engine.held, engine.seconds = {"a": A.uri}, {Action.LIST: 0.1}
+        engine.held, engine.seconds = {"a": A.uri}, {EngineAction.LIST: 0.1}
     reports = []
     for _ in range(25):
         reports.append(world.ask(world.request(recorded=A.uri)))
@@ -743,8 +743,8 @@ def test_engines_that_hang_on_lists_do_not_delay_the_detection_of_a_loss() -> No
     world = World(60)
     engines = list(world.engines.values())
     for engine in engines[:40]:
-        engine.seconds[Action.LIST] = 3.0
-        engine.answers = dict.fromkeys(Action, SLOW)
+        engine.seconds[EngineAction.LIST] = 3.0
+        engine.answers = dict.fromkeys(EngineAction, SLOW)
     world.run_asking(120, world.request())
     for engine in engines[40:]:
         engine.held.clear()
@@ -754,9 +754,9 @@ def test_engines_that_hang_on_lists_do_not_delay_the_detection_of_a_loss() -> No
 
 def test_call_that_never_ends_is_given_up_and_its_late_answer_ignored() -> None:
     world = World(limits=Limits(load_timeout=20))
-    world.engine.seconds[Action.LOAD] = 100_000
+    world.engine.seconds[EngineAction.LOAD] = 100_000
     world.run_asking(60, world.request())
-    assert world.engine.asked[Action.LOAD] >= 2
+    assert world.engine.asked[EngineAction.LOAD] >= 2
 
 
 def test_counts_are_of_wanted_adapters_only() -> None:

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from hooks.model.prober.calls import Action, CallOutcome, EngineAnswer, EngineCall
+from hooks.model.prober.calls import CallOutcome, EngineAction, EngineAnswer, EngineCall
 from hooks.model.prober.engine_record import PhaseChange
 from hooks.model.prober.limits import Limits
 from hooks.model.prober.reconciler import Reconciler
@@ -23,9 +23,9 @@ class FakeEngine:
     """
 
     held: dict[str, str] = field(default_factory=dict)
-    answers: dict[Action, EngineAnswer] = field(default_factory=dict)
-    seconds: dict[Action, float] = field(default_factory=dict)
-    asked: Counter[Action] = field(default_factory=Counter)
+    answers: dict[EngineAction, EngineAnswer] = field(default_factory=dict)
+    seconds: dict[EngineAction, float] = field(default_factory=dict)
+    asked: Counter[EngineAction] = field(default_factory=Counter)
     under_way: int = 0
     most_at_once: int = 0
     room: int = 100
@@ -36,15 +36,15 @@ class FakeEngine:
         if replaced is not None:
             return replaced
         match call.action:
-            case Action.LOAD:
+            case EngineAction.LOAD:
                 self.held.setdefault(
                     self.renames.get(call.adapter, call.adapter), call.uri
                 )  # the first source stays, as a real engine has it
                 while len(self.held) > self.room:
                     del self.held[next(iter(self.held))]
-            case Action.UNLOAD:
+            case EngineAction.UNLOAD:
                 self.held.pop(call.adapter, None)
-            case Action.LIST:
+            case EngineAction.LIST:
                 return EngineAnswer(outcome=CallOutcome.OK, names=frozenset(self.held))
         return EngineAnswer(outcome=CallOutcome.OK)
 
@@ -144,7 +144,7 @@ class World:
             for call in reconciler.due(self.now):
                 engine = self.engines[call.address]
                 engine.asked[call.action] += 1
-                if call.action is not Action.LIST:
+                if call.action is not EngineAction.LIST:
                     engine.under_way += 1
                     engine.most_at_once = max(engine.most_at_once, engine.under_way)
                     self.most_changes = max(self.most_changes, sum(e.under_way for e in self.engines.values()))
@@ -154,7 +154,7 @@ class World:
 
     def _end(self, number: int, call: EngineCall) -> None:
         engine = self.engines[call.address]
-        if call.action is not Action.LIST:
+        if call.action is not EngineAction.LIST:
             engine.under_way -= 1
         self.changes += self.probers[number].finish(call, engine.answer(call), self.now, self.jitter)
 

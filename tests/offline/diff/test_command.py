@@ -57,9 +57,9 @@ Resources
   nvidia.com/gpu    1     1      1
 
 Gone afterwards
-  Service default/vllm-agg-frontend: the name vllm-agg-frontend.default leads nowhere until the Service is created anew
+  Service default/vllm-agg-frontend: the name vllm-agg-frontend.default leads nowhere until the Service is created again
   Service default/vllm-agg-vllmworker: the name vllm-agg-vllmworker.default leads nowhere until the Service is created \
-anew
+again
 
 Objects: 1 added, 1 changed, 4 removed, 2 recreated. 2 pods restart.
 """

@@ -85,7 +85,7 @@ def test_host_that_no_ingress_has_any_more_is_gone() -> None:
 def test_name_of_a_service_leads_nowhere_while_a_graph_moves() -> None:
     old, new = (annotated(DISAGG, enable_grove=value) for value in ("false", "true"))
     name = "vllm-disagg-frontend"
-    said = f"Service default/{name}: the name {name}.default leads nowhere until the Service is created anew"
+    said = f"Service default/{name}: the name {name}.default leads nowhere until the Service is created again"
     assert said in sentences(compare(old, new, "grove").lost)
 
 
@@ -114,7 +114,7 @@ def test_what_a_pod_clique_set_cannot_change_needs_a_new_one() -> None:
     assert pods(found) == {}
     (said,) = sentences(found.refused)
     assert "cannot change clique decode-wkr minAvailable: 1 to 2" in said
-    assert "delete the graph and create it anew" in said
+    assert "delete the graph and create it again" in said
 
 
 @pytest.mark.parametrize(

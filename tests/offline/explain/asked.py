@@ -12,8 +12,8 @@ from hooks.cli.options import read_offline_settings
 from hooks.k8s.types import Json
 from hooks.metacontroller.controllers import OPTIONAL_KINDS
 from hooks.offline.explain.build import Build
-from hooks.offline.explain.explaining import Case
-from hooks.offline.explain.leaves import Place
+from hooks.offline.explain.explaining import BuiltDocument
+from hooks.offline.explain.leaves import LeafPlace
 from hooks.offline.manifests.reading import load_manifests
 
 ROOT = Path(__file__).parents[3]
@@ -25,7 +25,7 @@ _BUILDER = ("api", "component", "contract.py", "graph", "k8s", "metacontroller",
 _WORD = re.compile(r"[A-Za-z0-9_./%][A-Za-z0-9_./%-]*")
 
 
-def cases_of(path: Path, installed: frozenset[str], *settings: str) -> list[Case]:
+def cases_of(path: Path, installed: frozenset[str], *settings: str) -> list[BuiltDocument]:
     """The cases of a file that make something."""
     documents = load_manifests([str(path)], "default").documents
     others = tuple(one.object for one in documents if not one.is_ours)
@@ -34,10 +34,10 @@ def cases_of(path: Path, installed: frozenset[str], *settings: str) -> list[Case
         for one in documents
         if one.is_ours
     ]
-    return [case for case in (Case.of(document, build) for document, build in builds) if case.made.objects]
+    return [case for case in (BuiltDocument.of(document, build) for document, build in builds) if case.made.objects]
 
 
-def place_in(case: Case, text: str) -> Place:
+def place_in(case: BuiltDocument, text: str) -> LeafPlace:
     """The one leaf whose object and path are this text."""
     [found] = [one for one in case.made.all_leaves() if str(one) == text]
     return found

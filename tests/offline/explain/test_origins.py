@@ -1,5 +1,6 @@
 """Every leaf of every example has an origin: an input that makes it, or a function and words of the code."""
 
+import re
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -8,20 +9,21 @@ import pytest
 
 from hooks.api.conversion import Version, convert
 from hooks.offline.explain.experiments import measure
-from hooks.offline.explain.explaining import Case, explain_all
+from hooks.offline.explain.explaining import BuiltDocument, explain_all
 from hooks.offline.explain.inputs import Input, list_inputs
-from hooks.offline.explain.leaves import Place
+from hooks.offline.explain.leaves import LeafPlace
 from hooks.offline.explain.origins import Mode, SourceKind
 from hooks.offline.explain.writers import find_writers
 from hooks.offline.manifests.reading import load_manifests
 from hooks.offline.manifests.writing import format_as_given
+from tests import effort
 from tests.offline.explain.asked import EVERYTHING, EXAMPLES, WITHOUT_GROVE, cases_of, is_literal, place_in
 
 ON_GROVE = frozenset({"sglang-disagg-multinode", "vllm-cache", "vllm-multinode-grove-kai", "vllm-topology"})
 """Examples that are rendered for Grove; the others become Deployments and LeaderWorkerSets."""
 
 
-def find_unexplained(case: Case, inputs: Iterable[Input]) -> set[Place]:
+def find_unexplained(case: BuiltDocument, inputs: Iterable[Input]) -> set[LeafPlace]:
     """The leaves whose words no code has, and that no input makes or decides."""
     left = {place for place, value in case.made.all_leaves().items() if not is_literal(value)}
     for one in inputs:
@@ -31,9 +33,21 @@ def find_unexplained(case: Case, inputs: Iterable[Input]) -> set[Place]:
     return left
 
 
-@pytest.mark.parametrize(
-    "path", sorted([*EXAMPLES.glob("*.yaml"), *EXAMPLES.glob("grove/*.yaml")]), ids=lambda p: p.stem
-)
+def fields_of(path: Path) -> set[str]:
+    """The names and values of an example that say which parts of the build it goes through."""
+    text = path.read_text()
+    return {"grove" if path.stem in ON_GROVE else "", *_FIELD.findall(text), *_CHOICE.findall(text)}
+
+
+_FIELD = re.compile(r"^[ -]*(\w+):", re.MULTILINE)
+_CHOICE = re.compile(r"(?:componentType|subComponentType|backendFramework|kind): *(\w+)")
+
+
+ALL: list[Path] = sorted([*EXAMPLES.glob("*.yaml"), *EXAMPLES.glob("grove/*.yaml")])
+TRIED: list[Path] = effort.cover(ALL, fields_of)
+
+
+@pytest.mark.parametrize("path", TRIED, ids=lambda path: path.stem)
 def test_every_leaf_of_an_example_has_an_origin(path: Path) -> None:
     installed = EVERYTHING if path.stem in ON_GROVE else WITHOUT_GROVE
     cases = cases_of(path, installed, "grove_topology=pack")

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from hooks.offline.picture.parts import LinkKind, Role
+from hooks.offline.picture.parts import BoxRole, LinkKind
 from tests import make
 from tests.offline.picture.drawn import DRAWN, draw, engine, lines, links, model, pictures_of
 
@@ -28,7 +28,7 @@ ROLES = {
 @pytest.mark.parametrize("path", DRAWN, ids=lambda path: path.stem)
 def test_every_example_has_one_picture_with_its_roles(path: Path) -> None:
     (picture,) = pictures_of(path)
-    counts = {role.value: sum(box.role is role for box in picture.boxes) for role in Role}
+    counts = {role.value: sum(box.role is role for box in picture.boxes) for role in BoxRole}
     wanted = ROLES.get(path.stem, {"frontend": 1, "worker": 1})
     assert {role: count for role, count in counts.items() if count} == {**wanted, "discovery": 1}
     keys = [box.key for box in picture.boxes]
@@ -77,13 +77,13 @@ def test_endpoint_picker_is_asked_by_its_pool() -> None:
 
 def test_discovery_is_that_of_each_service() -> None:
     (picture,) = pictures_of(example("mocker-disagg"))
-    assert [box.title for box in picture.boxes if box.role is Role.DISCOVERY] == ["Discovery through etcd"]
+    assert [box.title for box in picture.boxes if box.role is BoxRole.DISCOVERY] == ["Discovery through etcd"]
     mixed = draw(
         make.graph(
             {F: make.service("frontend"), "W": engine(annotations={"nvidia.com/dynamo-discovery-backend": "etcd"})}
         )
     )
-    bars = {box.title: box.lines for box in mixed.boxes if box.role is Role.DISCOVERY}
+    bars = {box.title: box.lines for box in mixed.boxes if box.role is BoxRole.DISCOVERY}
     assert bars == {
         "Discovery through etcd": ("Dynamo namespace default-g", "of W"),
         "Discovery through the Kubernetes API server": ("Dynamo namespace default-g", f"of {F}"),
@@ -98,7 +98,7 @@ def test_role_follows_from_the_command_line_of_a_worker() -> None:
         "C": engine(flags=["--disaggregation-mode=prefill"], subComponentType="decode"),
     }
     roles = {box.title: box.role for box in draw(make.graph(services)).boxes}
-    assert (roles["A"], roles["B"], roles["C"]) == (Role.PREFILL, Role.DECODE, Role.DECODE)
+    assert (roles["A"], roles["B"], roles["C"]) == (BoxRole.PREFILL, BoxRole.DECODE, BoxRole.DECODE)
 
 
 def test_cache_goes_only_to_engines_of_the_same_model() -> None:

@@ -12,7 +12,7 @@ from hooks.k8s import kinds
 from hooks.k8s.types import GroupVersionKind, Manifest, labels_of, name_of
 from hooks.offline.simulation.run import admit_custom
 from hooks.offline.simulation.trees import is_ready
-from hooks.offline.simulator.client import Write
+from hooks.offline.simulator.client import LoggedWrite
 from hooks.offline.simulator.cluster import AdmitCustom, SimulatedCluster
 from hooks.offline.simulator.store import copy_json
 from hooks.offline.simulator.workloads.pods import PodFault
@@ -45,7 +45,7 @@ def start(path: str, *, admit: AdmitCustom = admit_custom, **settings: str) -> S
     return cluster
 
 
-def writes_of_metacontroller(cluster: SimulatedCluster, mark: int) -> list[Write]:
+def writes_of_metacontroller(cluster: SimulatedCluster, mark: int) -> list[LoggedWrite]:
     return [write for write in cluster.writes[mark:] if write.actor == "metacontroller"]
 
 

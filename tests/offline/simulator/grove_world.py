@@ -5,7 +5,6 @@ from typing import Any
 
 from hooks import contract
 from hooks.component import sync as component
-from hooks.crds import build_crds
 from hooks.graph import sync as graph
 from hooks.graph.request import sync as request
 from hooks.graph.scaling_adapter import sync as scaling_adapter
@@ -24,6 +23,7 @@ from hooks.offline.simulator.metacontroller.webhook import HookAnswer
 from hooks.settings import parse_settings
 from hooks.settings.facts import Facts
 from tests import make
+from tests.offline.simulator.hooked import CRDS
 
 HOOKS: Mapping[str, tuple[GroupVersionKind, Any]] = {
     "request": (contract.GRAPH_REQUEST, request),
@@ -41,7 +41,7 @@ class GroveWorld:
         self.carries_out = True
         self._facts = Facts(now=make.NOW, settings=parse_settings({}, {"hooks_image": "hooks:1", **settings}))
         controllers = [c for c in install_files.controllers("", installed) if c["metadata"]["name"] != "dynamo-model"]
-        setup = Setup(hook=self.answer, controllers=controllers, crds=build_crds(), optional=installed)
+        setup = Setup(hook=self.answer, controllers=controllers, crds=CRDS, optional=installed)
         self.cluster = SimulatedCluster(setup)
 
     def answer(self, path: str, body: bytes) -> HookAnswer:

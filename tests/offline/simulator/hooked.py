@@ -24,6 +24,7 @@ from hooks.settings import parse_settings
 from hooks.settings.facts import Facts
 
 URL = "http://127.0.0.1:1"
+CRDS = tuple(build_crds())
 _CORES: Mapping[str, tuple[Any, GroupVersionKind]] = {
     "graph": (graph, contract.GRAPH),
     "request": (graph_request, contract.GRAPH_REQUEST),
@@ -60,7 +61,7 @@ def build_switchable(
     setup = Setup(
         hook=_call_cores(clock, settings),
         controllers=[_with_secrets(found) for found in controllers],
-        crds=build_crds(),
+        crds=CRDS,
         optional=frozenset(installed),
         admit=admit,
         late=late,

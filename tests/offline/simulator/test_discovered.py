@@ -1,4 +1,4 @@
-"""Registry Secrets and accounts that come and go in a simulated cluster: which pods are made anew, and which stay."""
+"""Registry Secrets and accounts that come and go in a simulated cluster: which pods are made again, and which stay."""
 
 from collections.abc import Callable
 from typing import Any

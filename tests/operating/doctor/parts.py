@@ -9,7 +9,7 @@ from hooks.crds import build_crds
 from hooks.k8s.types import Manifest, ReadManifest
 from hooks.metacontroller import install_files
 from hooks.metacontroller.install_files import SecretKey
-from hooks.operating.doctor.facts import Backend, Facts
+from hooks.operating.doctor.facts import InstallationFacts, ReachedService
 from hooks.operating.doctor.finding import Finding, Level
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
@@ -100,16 +100,16 @@ def controller_crds() -> dict[str, Manifest]:
     return {name: {"kind": "CustomResourceDefinition", "metadata": {"name": name}, "spec": spec} for name in names}
 
 
-def good(**changes: Any) -> Facts:
+def good(**changes: Any) -> InstallationFacts:
     """The facts of a good installation, with changes."""
     crds = {crd["metadata"]["name"]: crd for crd in build_crds()}
-    facts = Facts(
+    facts = InstallationFacts(
         now=NOW,
         kubernetes="v1.31.4+k3s1",
         crds={**crds, **controller_crds()},
         controllers=controllers(),
         workloads=(metacontroller(), hooks()),
-        backends={(NAMESPACE, "dynamo-hooks"): Backend(exists=True, ready=2, status=200)},
+        backends={(NAMESPACE, "dynamo-hooks"): ReachedService(exists=True, ready=2, status=200)},
         parents=(graph(),),
     )
     return replace(facts, **changes)

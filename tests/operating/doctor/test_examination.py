@@ -5,7 +5,7 @@ import json
 import pytest
 
 from hooks.operating.doctor.examination import CHECKS, examine, has_errors
-from hooks.operating.doctor.facts import Facts
+from hooks.operating.doctor.facts import InstallationFacts
 from hooks.operating.doctor.finding import Finding, Level
 from hooks.operating.doctor.report import format_json, format_text
 from tests.operating.doctor.parts import NOW, good, hooks, problems
@@ -24,7 +24,7 @@ def test_good_installation_has_no_problem() -> None:
 
 
 def test_empty_cluster_says_what_to_install_in_which_order() -> None:
-    findings = examine(Facts(now=NOW, kubernetes="v1.31.0"))
+    findings = examine(InstallationFacts(now=NOW, kubernetes="v1.31.0"))
     steps = [(finding.check, finding.level) for finding in problems(findings)]
     assert steps == [(name, Level.ERROR) for name in ("metacontroller", "crds")]
     assert problems(findings)[1].finding == (
@@ -39,7 +39,9 @@ def test_empty_cluster_says_what_to_install_in_which_order() -> None:
 
 
 def test_what_is_not_read_is_not_judged() -> None:
-    findings = examine(Facts(now=NOW, kubernetes="v1.31.0", unread=dict.fromkeys(EVERYTHING, "403 forbidden")))
+    findings = examine(
+        InstallationFacts(now=NOW, kubernetes="v1.31.0", unread=dict.fromkeys(EVERYTHING, "403 forbidden"))
+    )
     assert {(finding.check, finding.level) for finding in problems(findings)} == {("reading", Level.WARNING)}
     assert {finding.object for finding in problems(findings)} == set(EVERYTHING)
     assert not has_errors(findings)

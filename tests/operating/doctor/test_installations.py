@@ -7,7 +7,7 @@ import pytest
 from hooks import contract
 from hooks.k8s.types import Manifest
 from hooks.operating.doctor.checks.installations import check_claims, check_labels
-from hooks.operating.doctor.facts import Facts
+from hooks.operating.doctor.facts import InstallationFacts
 from hooks.operating.doctor.finding import Level
 from tests.operating.doctor.parts import controllers, good, graph, hooks, only, problems
 
@@ -23,7 +23,7 @@ def component(name: str, label: str = "team-a") -> Manifest:
     return {**labelled(name, label), "kind": "DynamoComponentDeployment"}
 
 
-def both(**changes: Any) -> Facts:
+def both(**changes: Any) -> InstallationFacts:
     """The installation for the whole cluster, and one that is restricted to the namespace `team`."""
     facts = {
         "controllers": (*controllers(), *controllers(installation="team-a")),

@@ -18,7 +18,7 @@ from hooks.clients.api_server import Refused, collection_path
 from hooks.k8s.types import Manifest, gvk_of
 from hooks.metacontroller import install_files
 from hooks.operating.cluster import open_cluster
-from hooks.operating.doctor.facts import Backend, Certificate, CertificateSource, Facts
+from hooks.operating.doctor.facts import Certificate, CertificateSource, InstallationFacts, ReachedService
 from hooks.operating.doctor.reading import read_facts
 from hooks.operating.kubeconfig import Access, User
 from tests.operating.doctor.parts import NAMESPACE, NOW, controller_crds, controllers, graph, hooks, metacontroller
@@ -68,7 +68,7 @@ class Server:
                 mock.add_callback(method, re.compile(f"{re.escape(URL)}/.*"), callback=self.answer)
             yield
 
-    def read(self, namespace: str = "") -> Facts:
+    def read(self, namespace: str = "") -> InstallationFacts:
         with self.running(), open_cluster(Access(url=URL, user=User(token="t")), 5) as cluster:
             return read_facts(cluster, NOW, namespace)
 
@@ -93,7 +93,7 @@ def test_everything_is_read() -> None:
     assert len(facts.crds) == 8
     assert len(facts.own_controllers) == 5
     assert [found["metadata"]["name"] for found in facts.workloads] == ["dynamo-hooks", "metacontroller"]
-    assert facts.backends == {(NAMESPACE, "dynamo-hooks"): Backend(exists=True, ready=2, status=200)}
+    assert facts.backends == {(NAMESPACE, "dynamo-hooks"): ReachedService(exists=True, ready=2, status=200)}
     assert [parent["metadata"]["name"] for parent in facts.parents] == ["g"]
     assert facts.unread == {}
 
@@ -101,13 +101,21 @@ def test_everything_is_read() -> None:
 @pytest.mark.parametrize(
     ("path", "answer", "backend"),
     [
-        (f"{SERVICE}/dynamo-hooks", (404, {}), Backend(exists=False)),
-        (SLICES, (200, {"items": []}), Backend(exists=True)),
-        (PROXY, (403, {"message": "no"}), Backend(exists=True, ready=2, status=403, said=f"GET {PROXY}: 403 no")),
-        (PROXY, (503, {"message": "off"}), Backend(exists=True, ready=2, status=503, said=f"GET {PROXY}: 503 off")),
+        (f"{SERVICE}/dynamo-hooks", (404, {}), ReachedService(exists=False)),
+        (SLICES, (200, {"items": []}), ReachedService(exists=True)),
+        (
+            PROXY,
+            (403, {"message": "no"}),
+            ReachedService(exists=True, ready=2, status=403, said=f"GET {PROXY}: 403 no"),
+        ),
+        (
+            PROXY,
+            (503, {"message": "off"}),
+            ReachedService(exists=True, ready=2, status=503, said=f"GET {PROXY}: 503 off"),
+        ),
     ],
 )
-def test_service_is_asked_through_the_api_server(path: str, answer: Answer, backend: Backend) -> None:
+def test_service_is_asked_through_the_api_server(path: str, answer: Answer, backend: ReachedService) -> None:
     server = installed()
     server.answers[path] = answer
     assert server.read().backends == {(NAMESPACE, "dynamo-hooks"): backend}

@@ -6,7 +6,7 @@ import pytest
 
 from hooks.k8s.types import Manifest
 from hooks.operating.doctor.checks.revisions import check_revisions
-from hooks.operating.doctor.facts import Facts
+from hooks.operating.doctor.facts import InstallationFacts
 from hooks.operating.doctor.finding import Level
 from tests.operating.doctor.parts import NAMESPACE, controllers, good, hooks, only
 
@@ -28,7 +28,7 @@ def serving(revision: str) -> list[dict[str, Any]]:
     return [{"name": "hooks", "args": ["serve", "--revision", revision]}, {"name": "prober", "args": ["prober"]}]
 
 
-def facts(template: str, *pods: str) -> Facts:
+def facts(template: str, *pods: str) -> InstallationFacts:
     deployment = hooks()
     deployment["spec"]["template"]["spec"]["containers"] = serving(template)
     labels = deployment["spec"]["selector"]["matchLabels"]

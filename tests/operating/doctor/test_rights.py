@@ -16,7 +16,7 @@ from hooks.operating.doctor.checks.rights import (
     plan_metacontroller_rights,
     plan_own_rights,
 )
-from hooks.operating.doctor.facts import Certificate, CertificateSource, Facts, Right
+from hooks.operating.doctor.facts import Certificate, CertificateSource, InstallationFacts, Right
 from hooks.operating.doctor.finding import Level
 from tests.operating.doctor.parts import NAMESPACE, NOW, controllers, good, hooks, only, problems
 
@@ -35,7 +35,7 @@ def webhooks(bundle: str) -> tuple[Manifest, ...]:
     return ({"kind": "ValidatingWebhookConfiguration", "metadata": {"name": "dynamo-hooks"}, "webhooks": hooks},)
 
 
-def serving(found: Issued, *, bundle: str | None = None, **fields: Any) -> Facts:
+def serving(found: Issued, *, bundle: str | None = None, **fields: Any) -> InstallationFacts:
     certificate = Certificate(text=found.certificate, **fields)
     trusted = found.authorities if bundle is None else bundle
     return good(certificates={PLACE: certificate}, webhooks=webhooks(trusted))
@@ -76,7 +76,7 @@ def test_short_lived_certificate_is_not_due_before_its_last_quarter() -> None:
         (serving(issued(service="other")), "the certificate is not for dynamo-hooks-admission.dynamo-system.svc"),
     ],
 )
-def test_webhooks_must_trust_the_certificate(facts: Facts, sentence: str) -> None:
+def test_webhooks_must_trust_the_certificate(facts: InstallationFacts, sentence: str) -> None:
     found = only(check_certificates(facts))
     assert (found.level, found.object) == (Level.ERROR, "ValidatingWebhookConfiguration dynamo-hooks")
     assert sentence in found.finding
@@ -107,7 +107,7 @@ def test_conversion_by_others_is_their_affair() -> None:
     assert problems(check_certificates(converted(serving(good_one), good_one.authorities))) == []
 
 
-def converted(facts: Facts, bundle: str, service: str = SERVICE["name"]) -> Facts:
+def converted(facts: InstallationFacts, bundle: str, service: str = SERVICE["name"]) -> InstallationFacts:
     """The same where a Service converts graphs, trusted by these authorities."""
     client = {
         "service": {"name": service, "namespace": NAMESPACE, "path": "/convert"},
@@ -234,10 +234,12 @@ def test_several_pods_need_the_lease_of_their_probers() -> None:
 
 def test_user_needs_other_rights_before_the_installation() -> None:
     assert "create dynamographdeployments.nvidia.com in team" in words(plan_own_rights(good(), "team"))
-    assert "create customresourcedefinitions.apiextensions.k8s.io" in words(plan_own_rights(Facts(now=NOW), "team"))
+    assert "create customresourcedefinitions.apiextensions.k8s.io" in words(
+        plan_own_rights(InstallationFacts(now=NOW), "team")
+    )
 
 
-def judged(allowed: bool) -> Facts:
+def judged(allowed: bool) -> InstallationFacts:
     facts = good()
     rights = (*plan_metacontroller_rights(facts)[:9], *plan_hooks_rights(facts)[:2], *plan_own_rights(facts, "team"))
     return replace(facts, rights=tuple(replace(right, allowed=allowed) for right in rights))

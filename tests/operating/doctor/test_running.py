@@ -10,7 +10,7 @@ from hooks.metacontroller import install_files
 from hooks.operating.doctor.checks.reach import check_pods, check_reach, find_services
 from hooks.operating.doctor.checks.statuses import check_statuses
 from hooks.operating.doctor.checks.syncs import check_start, check_syncs
-from hooks.operating.doctor.facts import Backend, Counted
+from hooks.operating.doctor.facts import Counted, ReachedService
 from hooks.operating.doctor.finding import Level
 from tests.operating.doctor.parts import NAMESPACE, NOW, ago, controllers, event, good, graph, hooks, only, problems
 
@@ -55,19 +55,19 @@ def test_pods_without_a_prober_are_a_warning() -> None:
 @pytest.mark.parametrize(
     ("backend", "level", "sentence"),
     [
-        (Backend(exists=False), Level.ERROR, "it does not exist, but CompositeController dynamo-component, "),
-        (Backend(exists=True), Level.ERROR, "none of its endpoints is ready"),
+        (ReachedService(exists=False), Level.ERROR, "it does not exist, but CompositeController dynamo-component, "),
+        (ReachedService(exists=True), Level.ERROR, "none of its endpoints is ready"),
         (
-            Backend(exists=True, ready=2, status=503, said="draining"),
+            ReachedService(exists=True, ready=2, status=503, said="draining"),
             Level.ERROR,
             "/readyz answers 503 on port 80: drain",
         ),
-        (Backend(exists=True, ready=2, status=403, said="forbidden"), Level.WARNING, "was not seen: forbidden"),
-        (Backend(exists=True, ready=2, status=0, said="timed out"), Level.WARNING, "was not seen: timed out"),
-        (Backend(exists=True, ready=2, status=200), Level.OK, "2 endpoints ready; it answers on port 80"),
+        (ReachedService(exists=True, ready=2, status=403, said="forbidden"), Level.WARNING, "was not seen: forbidden"),
+        (ReachedService(exists=True, ready=2, status=0, said="timed out"), Level.WARNING, "was not seen: timed out"),
+        (ReachedService(exists=True, ready=2, status=200), Level.OK, "2 endpoints ready; it answers on port 80"),
     ],
 )
-def test_service_must_answer(backend: Backend, level: Level, sentence: str) -> None:
+def test_service_must_answer(backend: ReachedService, level: Level, sentence: str) -> None:
     (found,) = check_reach(good(backends={SERVICE: backend}))
     assert (found.level, found.object) == (level, "Service dynamo-system/dynamo-hooks")
     assert sentence in found.finding

@@ -5,7 +5,7 @@ from hooks.k8s import kinds
 from hooks.k8s.types import Manifest, name_of
 from hooks.operating.doctor.checks.unmanaged_pods import check_unmanaged_pods
 from hooks.operating.doctor.finding import Level
-from hooks.operating.live_reader import Reader
+from hooks.operating.live_reader import LiveReader
 from hooks.operating.unmanaged_pods import read_unmanaged
 from tests.operating.doctor.parts import good, only, problems
 from tests.operating.migration.left_behind import stand_in
@@ -46,7 +46,7 @@ def test_pods_of_workloads_are_right_if_they_could_be_read() -> None:
 def unmanaged(world: Moved, *forbidden: str) -> list[str]:
     cluster = play(world.simulated, forbidden=frozenset(forbidden))
     ours = [one for kind in (contract.GRAPH, contract.COMPONENT) for one in cluster.read_all(kind)]
-    return sorted(name_of(one) for one in read_unmanaged(Reader(cluster=cluster), ours))
+    return sorted(name_of(one) for one in read_unmanaged(LiveReader(cluster=cluster), ours))
 
 
 def test_pods_are_found_by_their_owners_in_the_cluster() -> None:

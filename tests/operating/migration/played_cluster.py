@@ -7,7 +7,7 @@ from typing import Any
 
 import requests
 
-from hooks.clients.api_server import MERGE_PATCH, Answer, Refused
+from hooks.clients.api_server import MERGE_PATCH, Refused, ServerAnswer
 from hooks.k8s import kinds
 from hooks.k8s.types import Manifest
 from hooks.offline.simulator.client import merge_patch
@@ -42,18 +42,18 @@ class PlayedCluster(Cluster):
         query: Mapping[str, str | int] | None = None,
         also: tuple[HTTPStatus, ...] = (),
         patch: str = MERGE_PATCH,
-    ) -> Answer:
+    ) -> ServerAnswer:
         assert patch == MERGE_PATCH
         if path.endswith("/selfsubjectaccessreviews"):
             assert body is not None
             asked = body["spec"]["resourceAttributes"]
             is_allowed = f"{asked['verb']} {asked['resource']}" not in self.forbidden
-            return Answer(status=201, body={"status": {"allowed": is_allowed}})
+            return ServerAnswer(status=201, body={"status": {"allowed": is_allowed}})
         try:
-            return Answer(status=200, body=self._act(method, path, body, query or {}))
+            return ServerAnswer(status=200, body=self._act(method, path, body, query or {}))
         except ApiError as error:
             if HTTPStatus(error.code) in also:
-                return Answer(status=error.code, body={})
+                return ServerAnswer(status=error.code, body={})
             raise Refused(f"{method} {path}: {error.code} {error}", error.code) from error
 
     def read_lines(self, path: str, query: Mapping[str, str]) -> Iterator[str]:

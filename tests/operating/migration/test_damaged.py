@@ -12,7 +12,7 @@ from rich.console import Console
 
 from hooks import contract
 from hooks.cli.kubectl.status import build_view
-from hooks.clients.api_server import MERGE_PATCH, Answer, Refused
+from hooks.clients.api_server import MERGE_PATCH, Refused, ServerAnswer
 from hooks.k8s import kinds
 from hooks.k8s.types import Json, Manifest, labels_of, name_of
 from hooks.operating.doctor.examination import examine
@@ -56,14 +56,14 @@ class DamagedCluster(PlayedCluster):
         query: Mapping[str, str | int] | None = None,
         also: tuple[HTTPStatus, ...] = (),
         patch: str = MERGE_PATCH,
-    ) -> Answer:
+    ) -> ServerAnswer:
         found = super(DamagedCluster, self).ask(method, path, body, query=query, also=also, patch=patch)
         if method != "GET":
             return found
         if "items" in found.body:
             items = [self._damage(one, path.rpartition("/")[2]) for one in found.body["items"]]
-            return Answer(status=found.status, body={**found.body, "items": items})
-        return Answer(status=found.status, body=self._damage(found.body, path.split("/")[-2]))
+            return ServerAnswer(status=found.status, body={**found.body, "items": items})
+        return ServerAnswer(status=found.status, body=self._damage(found.body, path.split("/")[-2]))
 
     def _damage(self, one: Mapping[str, Any], plural: str) -> Mapping[str, Any]:
         is_it = plural == f"{self.kind.lower()}s" and (one.get("metadata") or {}).get("name") == self.name
@@ -196,7 +196,7 @@ class RefusingCluster(PlayedCluster):
         query: Mapping[str, str | int] | None = None,
         also: tuple[HTTPStatus, ...] = (),
         patch: str = MERGE_PATCH,
-    ) -> Answer:
+    ) -> ServerAnswer:
         if method == "PATCH" and path.endswith(self.ending):
             raise Refused(f"PATCH {path}: 422 spec is invalid", 422)
         return super(RefusingCluster, self).ask(method, path, body, query=query, also=also, patch=patch)

@@ -15,7 +15,7 @@ from hooks.operating.migration.planner import plan_migration
 from hooks.operating.migration.reading import WEBHOOKS
 from hooks.operating.migration.steps import Action, Phase, Plan, Step
 from hooks.operating.migration.upstream import FINALIZER
-from hooks.policy.held import FOREIGN_REVISION, Mark
+from hooks.policy.held import FOREIGN_REVISION, HeldMark
 from hooks.settings import parse_settings
 from hooks.settings.facts import Facts
 from hooks.world.objects import World
@@ -295,4 +295,4 @@ def test_marks_are_read_as_the_hooks_write_them() -> None:
     step = the_step(plan(*left()), kinds.DEPLOYMENT)
     assert step.change is not None
     revision, _, digest = step.change.mark.partition(".")
-    assert step.change.mark == str(Mark(int(revision), digest))
+    assert step.change.mark == str(HeldMark(int(revision), digest))

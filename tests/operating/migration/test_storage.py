@@ -15,7 +15,7 @@ from hooks import contract
 from hooks.cli import migrate as command
 from hooks.cli.cluster_options import Connection
 from hooks.cli.main import main
-from hooks.clients.api_server import MERGE_PATCH, Answer, Refused
+from hooks.clients.api_server import MERGE_PATCH, Refused, ServerAnswer
 from hooks.k8s.types import Manifest, plural_of
 from hooks.offline.simulator.client import merge_patch
 from hooks.operating.cluster import Cluster
@@ -63,15 +63,15 @@ class StoringCluster(Cluster):
         query: Mapping[str, str | int] | None = None,
         also: tuple[HTTPStatus, ...] = (),
         patch: str = MERGE_PATCH,
-    ) -> Answer:
+    ) -> ServerAnswer:
         assert patch == MERGE_PATCH
         if path.endswith("/selfsubjectaccessreviews"):
             asked = (body or {})["spec"]["resourceAttributes"]
-            return Answer(status=201, body={"status": {"allowed": asked["subresource"] not in self.denied}})
+            return ServerAnswer(status=201, body={"status": {"allowed": asked["subresource"] not in self.denied}})
         if method == "GET" and path.endswith("/dynamographdeployments"):
             if self.unconverted and contract.VERSION in path:
                 raise Refused(f"GET {path}: 500 conversion failed", 500)
-            return Answer(status=200, body={"items": list(self.graphs.values())})
+            return ServerAnswer(status=200, body={"items": list(self.graphs.values())})
         name, subresource = path.removeprefix(CRDS).removeprefix(OBJECTS), ""
         if name.endswith("/status"):
             name, subresource = name.removesuffix("/status"), "status"
@@ -81,11 +81,11 @@ class StoringCluster(Cluster):
         code = 500 if name in self.unconverted and method == "GET" else code
         if code:
             if HTTPStatus(code) in also:
-                return Answer(status=code, body={})
+                return ServerAnswer(status=code, body={})
             raise Refused(f"{method} {path}: {code}", code)
         if method == "PATCH" and not is_trial:
             self._write(held, name, body or {}, subresource)
-        return Answer(status=200, body=held[name])
+        return ServerAnswer(status=200, body=held[name])
 
     def _refuse(self, method: str, path: str) -> int:
         answers = self.refused.get(path, []) if method == "PATCH" else []

@@ -7,7 +7,7 @@ import pytest
 from hooks import contract
 from hooks.component.runtime_version import RuntimeVersion
 from hooks.k8s.types import Manifest
-from hooks.operating.migration.origin import Origin, find_beside, find_release
+from hooks.operating.migration.origin import GoOperator, find_beside, find_release
 from hooks.operating.migration.way_back import write_way_back
 from tests.operating.migration.test_upstream import operator
 
@@ -55,7 +55,7 @@ def test_release_is_the_one_that_the_graphs_came_from(
 
 
 def text(release: RuntimeVersion, **origin: Any) -> str:
-    return write_way_back("", Origin(release=release, evidence="as one says", **origin))
+    return write_way_back("", GoOperator(release=release, evidence="as one says", **origin))
 
 
 def test_release_before_1_0_has_a_chart_for_its_crds_and_names_owners_as_they_are() -> None:

@@ -11,7 +11,7 @@ from hooks.offline.simulator.metacontroller.parents import SyncTools, ignore_ref
 from hooks.offline.simulator.metacontroller.related import ObjectMap
 from hooks.offline.simulator.metacontroller.webhook import SyncFailed
 from hooks.offline.simulator.store import ApiError, ref_of
-from hooks.world.applying import Verb, Write, plan_write
+from hooks.world.applying import PlannedWrite, Verb, plan_write
 from hooks.world.merge import MergeRefused
 
 
@@ -56,9 +56,9 @@ def _manage(tools: SyncTools, parent: Manifest, observed: Manifest | None, desir
     if desired is not None and not desired.get("apiVersion"):
         raise SyncFailed(f'can\'t find kind "{desired["kind"]}" in apiVersion ""')
     match plan_write(parent, observed, desired, lambda _parent, child: tools.spec.methods[child]):
-        case Write(verb=Verb.CREATE, object=new):
+        case PlannedWrite(verb=Verb.CREATE, object=new):
             ignore_refusals(lambda: tools.client.create(new), 409)
-        case Write(verb=Verb.UPDATE, object=changed):
+        case PlannedWrite(verb=Verb.UPDATE, object=changed):
             ignore_refusals(lambda: tools.client.update(changed), 404, 409)
-        case Write(verb=Verb.DELETE, object=gone):
+        case PlannedWrite(verb=Verb.DELETE, object=gone):
             ignore_refusals(lambda: tools.client.delete(ref_of(gone), "Background", gone["metadata"]["uid"]), 404)

@@ -10,7 +10,7 @@ from hooks import contract
 from hooks.k8s.types import GroupVersionKind, Manifest, is_deleting, object_key
 from hooks.offline.simulator.metacontroller.children import manage_children
 from hooks.offline.simulator.metacontroller.controller_spec import ControllerSpec
-from hooks.offline.simulator.metacontroller.informer import Reader
+from hooks.offline.simulator.metacontroller.informer import ObjectReader
 from hooks.offline.simulator.metacontroller.parents import (
     SyncTools,
     desired_map,
@@ -96,7 +96,7 @@ def claim_children(tools: SyncTools, parent: Manifest) -> ObjectMap:
     return claimed
 
 
-def _candidates(store: Reader, kind: GroupVersionKind, parent: Manifest, namespace: str) -> list[Manifest]:
+def _candidates(store: ObjectReader, kind: GroupVersionKind, parent: Manifest, namespace: str) -> list[Manifest]:
     """The objects that a parent controls, and those that nothing controls: others are never claimed."""
     own = store.list_controlled(kind, namespace, parent["metadata"]["uid"])
     return sorted([*own, *store.list_controlled(kind, namespace, "")], key=object_key)
@@ -119,7 +119,7 @@ def _claim(tools: SyncTools, parent: Manifest, obj: Manifest, selector: Mapping[
 def _adopt(tools: SyncTools, parent: Manifest, obj: Manifest) -> Manifest | None:
     """The adopted object; None if it or the parent does not exist any more.
 
-    The parent is read anew, because Metacontroller may not have heard yet that it is being deleted.
+    The parent is read again, because Metacontroller may not have heard yet that it is being deleted.
 
     Raises:
         SyncFailed: the parent is being deleted, or another object has its name now.

@@ -13,12 +13,12 @@ from hooks.offline.simulator.clock import Clock
 from hooks.offline.simulator.metacontroller.composite import child_selector, sync_composite
 from hooks.offline.simulator.metacontroller.controller_spec import ControllerSpec, ParentRule
 from hooks.offline.simulator.metacontroller.decorator import sync_decorator
-from hooks.offline.simulator.metacontroller.informer import Reader
+from hooks.offline.simulator.metacontroller.informer import ObjectReader
 from hooks.offline.simulator.metacontroller.parents import SyncTools
 from hooks.offline.simulator.metacontroller.related import Related
 from hooks.offline.simulator.metacontroller.webhook import Hook, SyncFailed, TooManyRequests, Webhook
 from hooks.offline.simulator.metacontroller.workqueue import WorkQueue
-from hooks.offline.simulator.store import ApiError, Change, Ref, ref_of
+from hooks.offline.simulator.store import ApiError, Ref, StoreChange, ref_of
 from hooks.world.selectors import matches
 
 
@@ -36,7 +36,7 @@ class RecordedEvent:
 class Controller:
     """A started controller with its queue; all existing parents are enqueued at once."""
 
-    def __init__(self, spec: ControllerSpec, *, store: Reader, client: Client, hook: Hook, clock: Clock) -> None:
+    def __init__(self, spec: ControllerSpec, *, store: ObjectReader, client: Client, hook: Hook, clock: Clock) -> None:
         self.spec = spec
         self.events: list[RecordedEvent] = []
         self._store = store
@@ -112,7 +112,7 @@ class Controller:
         else:
             sync_decorator(self._tools, parent)
 
-    def observe(self, change: Change) -> None:
+    def observe(self, change: StoreChange) -> None:
         """Enqueue every parent that a change concerns."""
         current = change.current
         kind = GroupVersionKind.of(current["apiVersion"], current["kind"])
@@ -130,7 +130,7 @@ class Controller:
             if parent is not None:
                 self._enqueue(parent)
 
-    def _observe_parent(self, rule: ParentRule, change: Change) -> None:
+    def _observe_parent(self, rule: ParentRule, change: StoreChange) -> None:
         if rule.ignore_status_changes and change.old is not None and change.new is not None:
             old, new = change.old["metadata"], change.new["metadata"]
             watched = ("generation", "labels", "annotations")
@@ -138,7 +138,7 @@ class Controller:
                 return
         self._enqueue(change.current)
 
-    def _observe_child(self, change: Change) -> None:
+    def _observe_child(self, change: StoreChange) -> None:
         child = change.current
         owner = controller_of(child)
         if owner is not None:

@@ -12,10 +12,10 @@ from typing import Protocol
 from hooks.k8s.types import GroupVersionKind, Manifest
 from hooks.offline.simulator.index import Index
 from hooks.offline.simulator.resources import Catalogue
-from hooks.offline.simulator.store import Change, Ref, Store
+from hooks.offline.simulator.store import Ref, Store, StoreChange
 
 
-class Reader(Protocol):
+class ObjectReader(Protocol):
     """Reads objects, from the store or from an informer's cache."""
 
     catalogue: Catalogue
@@ -40,7 +40,7 @@ class Informer:
         self._held: frozenset[tuple[str, str]] = frozenset()
         self._known: dict[Ref, Manifest] = {}
         self._index = Index()
-        self._pending: dict[tuple[str, str], deque[Change]] = {}
+        self._pending: dict[tuple[str, str], deque[StoreChange]] = {}
         self._read_all()
 
     def get(self, ref: Ref) -> Manifest | None:
@@ -58,11 +58,11 @@ class Informer:
     def _source(self, kind: GroupVersionKind) -> Store | Index:
         return self._index if (kind.group, kind.kind) in self._late else self._store
 
-    def is_late(self, change: Change) -> bool:
+    def is_late(self, change: StoreChange) -> bool:
         """Whether a change is visible only after `deliver`."""
         return (change.ref.group, change.ref.kind) in self._late
 
-    def send(self, change: Change) -> None:
+    def send(self, change: StoreChange) -> None:
         """Queue a change for delivery."""
         self._pending[change.ref.group, change.ref.kind].append(change)
 
@@ -74,7 +74,7 @@ class Informer:
         """Groups and kinds with changes that can be delivered, sorted."""
         return sorted(key for key, changes in self._pending.items() if changes and key not in self._held)
 
-    def deliver(self, key: tuple[str, str]) -> Change:
+    def deliver(self, key: tuple[str, str]) -> StoreChange:
         """Deliver the oldest change of a group and kind."""
         change = self._pending[key].popleft()
         if change.new is None:
@@ -85,13 +85,13 @@ class Informer:
             self._index.put(change.ref, change.new)
         return change
 
-    def list_again(self) -> list[Change]:
+    def list_again(self) -> list[StoreChange]:
         """Deliver everything at once, as after a broken watch: one change for each object that differs."""
         before = self._known
         self._read_all()
         after = self._known
         return [
-            Change(ref, before.get(ref), after.get(ref))
+            StoreChange(ref, before.get(ref), after.get(ref))
             for ref in sorted(before.keys() | after.keys())
             if before.get(ref) is not after.get(ref)
         ]

@@ -10,7 +10,7 @@ from typing import Any
 from hooks.k8s.types import Manifest, is_deleting, object_key
 from hooks.offline.simulator.client import Client
 from hooks.offline.simulator.metacontroller.controller_spec import ControllerSpec
-from hooks.offline.simulator.metacontroller.informer import Reader
+from hooks.offline.simulator.metacontroller.informer import ObjectReader
 from hooks.offline.simulator.metacontroller.related import ObjectMap, Related
 from hooks.offline.simulator.metacontroller.webhook import Stage, Webhook
 from hooks.offline.simulator.store import FOREGROUND, ORPHAN, ApiError, Ref, ref_of
@@ -21,7 +21,7 @@ class SyncTools:
     """The parts that a sync uses; `requeue` enqueues a parent after so many seconds."""
 
     spec: ControllerSpec
-    store: Reader
+    store: ObjectReader
     client: Client
     webhook: Webhook
     related: Related

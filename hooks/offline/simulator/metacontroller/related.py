@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterator
 
 from hooks.k8s.types import Manifest, object_key
 from hooks.offline.simulator.clock import Clock
-from hooks.offline.simulator.metacontroller.informer import Reader
+from hooks.offline.simulator.metacontroller.informer import ObjectReader
 from hooks.offline.simulator.metacontroller.related_rules import Concerns, Rule, check_rule, selects
 from hooks.offline.simulator.metacontroller.webhook import SyncFailed, TooManyRequests, Webhook
 from hooks.offline.simulator.resources import Resource, UnknownKind
-from hooks.offline.simulator.store import Change, Ref, ref_of
+from hooks.offline.simulator.store import Ref, StoreChange, ref_of
 
 ObjectMap = dict[str, dict[str, Manifest]]
 """Objects by key of their kind (`Deployment.apps/v1`), then by their own (`namespace/name`)."""
@@ -23,7 +23,7 @@ CACHED_SECONDS = 20 * 60.0
 class Related:
     """One controller's rules for each of its parents."""
 
-    def __init__(self, store: Reader, webhook: Webhook, clock: Clock) -> None:
+    def __init__(self, store: ObjectReader, webhook: Webhook, clock: Clock) -> None:
         self._store = store
         self._webhook = webhook
         self._clock = clock
@@ -66,7 +66,7 @@ class Related:
         """Parents came, went or have another generation, so that rules may have to be asked for."""
         self._fresh_until = 0.0
 
-    def find_concerned(self, change: Change, parents: Callable[[], list[Manifest]]) -> list[Ref]:
+    def find_concerned(self, change: StoreChange, parents: Callable[[], list[Manifest]]) -> list[Ref]:
         """The parents that a change requires a sync of; calls the hook about those whose rules are not cached."""
         kind = f"{change.current['kind']}.{change.current['apiVersion']}"
         if kind not in self._watched:

@@ -8,10 +8,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from hooks.k8s.types import Manifest
-from hooks.offline.simulator.metacontroller.informer import Reader
+from hooks.offline.simulator.metacontroller.informer import ObjectReader
 from hooks.offline.simulator.metacontroller.webhook import SyncFailed
 from hooks.offline.simulator.resources import Resource
-from hooks.offline.simulator.store import Change, Ref
+from hooks.offline.simulator.store import Ref, StoreChange
 from hooks.world.selectors import matches
 
 Rule = Mapping[str, Any]
@@ -35,7 +35,7 @@ def check_rule(rule: Rule, resource: Resource) -> None:
         raise SyncFailed("namespaceSelector is only supported for namespaced related resources")
 
 
-def selects(rule: Rule, resource: Resource, obj: Manifest, store: Reader) -> bool:
+def selects(rule: Rule, resource: Resource, obj: Manifest, store: ObjectReader) -> bool:
     """Whether a rule selects an object of its kind."""
     metadata = obj["metadata"]
     if resource.namespaced and rule.get("namespace") and metadata["namespace"] != rule["namespace"]:
@@ -65,7 +65,7 @@ class Concerns:
             for key in _keys_of(rule, counts):
                 self._found.setdefault((resource.kind.key, *key), []).append(one)
 
-    def find(self, change: Change, kind: str, store: Reader) -> list[Ref]:
+    def find(self, change: StoreChange, kind: str, store: ObjectReader) -> list[Ref]:
         """The parents that have a rule for an object before or after its change, in their order."""
         found: dict[int, Ref] = {}
         for obj in (change.old, change.new):

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from hooks.k8s import kinds
 from hooks.k8s.types import GroupVersionKind, Manifest
 from hooks.offline.simulator.client import Client
-from hooks.offline.simulator.store import Change, Ref, Store, ref_of
+from hooks.offline.simulator.store import Ref, Store, StoreChange, ref_of
 from hooks.offline.simulator.workloads.deployments import reconcile_deployment
 from hooks.offline.simulator.workloads.endpoints import reconcile_service, selects
 from hooks.offline.simulator.workloads.grove import reconcile_pod_clique_set, reconcile_scaling_group
@@ -50,7 +50,7 @@ WEBHOOKS: Mapping[GroupVersionKind, Webhook] = {
 }
 
 
-def find_affected(store: Store, change: Change) -> list[Ref]:
+def find_affected(store: Store, change: StoreChange) -> list[Ref]:
     """The objects with a reconciler that a change affects.
 
     These are the object itself and its owners; for a pod also the Services that select it, its PodGroup and the

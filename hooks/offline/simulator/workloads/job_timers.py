@@ -3,7 +3,7 @@
 from hooks.k8s import kinds
 from hooks.k8s.types import GroupVersionKind, controller_of
 from hooks.offline.simulator.clock import Clock
-from hooks.offline.simulator.store import Change, Ref, Store, ref_of
+from hooks.offline.simulator.store import Ref, Store, StoreChange, ref_of
 from hooks.offline.simulator.timers import Timers
 from hooks.offline.simulator.workloads.jobs import next_due
 
@@ -16,7 +16,7 @@ class JobTimers:
         self._clock = clock
         self._due: Timers[Ref] = Timers()
 
-    def observe(self, change: Change) -> None:
+    def observe(self, change: StoreChange) -> None:
         """Reset the timer of a Job when it or one of its pods changes."""
         kind = GroupVersionKind.of(change.current["apiVersion"], change.current["kind"])
         owner = controller_of(change.current) if kind == kinds.POD else None

@@ -11,7 +11,7 @@ from hooks.k8s import kinds
 from hooks.k8s.types import GroupVersionKind, Manifest
 from hooks.offline.simulator.client import Client
 from hooks.offline.simulator.clock import Clock
-from hooks.offline.simulator.store import Change, Ref, Store
+from hooks.offline.simulator.store import Ref, Store, StoreChange
 from hooks.offline.simulator.timers import Timers
 from hooks.offline.simulator.workloads.job_pods import JobPods
 from hooks.offline.simulator.workloads.pods import (
@@ -102,7 +102,7 @@ class Kubelet:
         self._faults.pop(glob, None)
         self._revisit(glob)
 
-    def observe(self, change: Change) -> None:
+    def observe(self, change: StoreChange) -> None:
         """Track pods and claims that are created or deleted, and objects that pods wait for."""
         kind = GroupVersionKind.of(change.current["apiVersion"], change.current["kind"])
         if change.old is None and kind in _NEEDED:

@@ -8,26 +8,28 @@ from hooks.k8s import kinds
 from hooks.k8s.hashing import short_hash
 from hooks.k8s.types import GroupVersionKind, Manifest, is_deleting
 from hooks.offline.simulator.client import Client
-from hooks.offline.simulator.metacontroller.informer import Reader
+from hooks.offline.simulator.metacontroller.informer import ObjectReader
 from hooks.offline.simulator.store import Ref
 from hooks.offline.simulator.workloads.pods import is_ready
 from hooks.world.equality import are_equal
 from hooks.world.ownership import controller_reference
 
 
-def owned_by(store: Reader, owner: Manifest, kind: GroupVersionKind) -> list[Manifest]:
+def owned_by(store: ObjectReader, owner: Manifest, kind: GroupVersionKind) -> list[Manifest]:
     """The objects of a kind that an owner controls."""
     metadata = owner["metadata"]
     return store.list_controlled(kind, metadata["namespace"], metadata["uid"])
 
 
-def pods_of(store: Reader, owner: Manifest) -> list[Manifest]:
+def pods_of(store: ObjectReader, owner: Manifest) -> list[Manifest]:
     """An owner's pods that are not being deleted, ready ones first, then the oldest."""
     living = (pod for pod in owned_by(store, owner, kinds.POD) if not is_deleting(pod))
     return sorted(living, key=lambda pod: (not is_ready(pod), pod["metadata"]["uid"]))
 
 
-def build_pod(store: Reader, owner: Manifest, template: Mapping[str, Any], *, longest: int | None = None) -> Manifest:
+def build_pod(
+    store: ObjectReader, owner: Manifest, template: Mapping[str, Any], *, longest: int | None = None
+) -> Manifest:
     """A pod of a template, under a free name that begins with the owner's, of which `longest` characters are taken."""
     metadata, uid, namespace = owner["metadata"], owner["metadata"]["uid"], owner["metadata"]["namespace"]
     candidates = (f"{metadata['name'][:longest]}-{short_hash(f'{uid}/{serial}', 5)}" for serial in count())

@@ -11,7 +11,7 @@ from hooks.admission.certificates.authority import Inspected, inspect
 from hooks.admission.certificates.store import find_host
 from hooks.k8s.pod_sets import pod_spec_of
 from hooks.k8s.types import Json, ReadManifest
-from hooks.operating.doctor.facts import Certificate, CertificateSource, Facts
+from hooks.operating.doctor.facts import Certificate, CertificateSource, InstallationFacts
 from hooks.operating.doctor.finding import Finding, describe, error, ok, warning
 
 _SOON = timedelta(days=14)
@@ -28,7 +28,7 @@ def certificate_secrets(hooks: tuple[ReadManifest, ...]) -> list[tuple[str, str]
     ]
 
 
-def check_certificates(facts: Facts) -> list[Finding]:
+def check_certificates(facts: InstallationFacts) -> list[Finding]:
     """The findings about each certificate of admission."""
     findings: list[Finding] = []
     for place in certificate_secrets(facts.hooks):
@@ -37,7 +37,7 @@ def check_certificates(facts: Facts) -> list[Finding]:
     return findings
 
 
-def _judge(place: tuple[str, str], certificate: Certificate, facts: Facts) -> Iterator[Finding]:
+def _judge(place: tuple[str, str], certificate: Certificate, facts: InstallationFacts) -> Iterator[Finding]:
     about, remedy = f"Secret {place[0]}/{place[1]}", _renew(place, certificate)
     inspected = inspect(certificate.text)
     if inspected is None:
@@ -53,7 +53,7 @@ def _judge(place: tuple[str, str], certificate: Certificate, facts: Facts) -> It
         yield ok(about, f"valid until {inspected.until:%Y-%m-%d}, trusted by the webhooks")
 
 
-def _judge_time(about: str, inspected: Inspected, facts: Facts, remedy: str) -> Finding | None:
+def _judge_time(about: str, inspected: Inspected, facts: InstallationFacts, remedy: str) -> Finding | None:
     until = f"{inspected.until:%Y-%m-%d %H:%M} UTC"
     if inspected.until <= facts.now:
         return error(about, f"the certificate expired on {until}, so the API server refuses every write", remedy)
@@ -65,7 +65,9 @@ def _judge_time(about: str, inspected: Inspected, facts: Facts, remedy: str) -> 
     return None
 
 
-def _find_untrusting(namespace: str, inspected: Inspected, facts: Facts) -> Iterator[tuple[ReadManifest, str]]:
+def _find_untrusting(
+    namespace: str, inspected: Inspected, facts: InstallationFacts
+) -> Iterator[tuple[ReadManifest, str]]:
     """Our webhook configurations and CRDs that do not trust the certificate, each with what is wrong."""
     for configuration in facts.webhooks:
         for webhook in configuration.get("webhooks") or ():
@@ -92,7 +94,7 @@ def _judge_names(client: Mapping[str, Json], inspected: Inspected) -> str:
     return "" if host in inspected.names else f"the certificate is not for {host}"
 
 
-def _judge_trust(client: Mapping[str, Json], inspected: Inspected, facts: Facts) -> str:
+def _judge_trust(client: Mapping[str, Json], inspected: Inspected, facts: InstallationFacts) -> str:
     bundle = decode_text(str(client.get("caBundle") or ""))
     if not bundle:
         return "it has no caBundle"

@@ -10,7 +10,7 @@ from hooks.metacontroller.controllers import OPTIONAL_KINDS
 from hooks.metacontroller.install_files import controllers
 from hooks.operating.doctor.facts import (
     BASE_NAMES,
-    Facts,
+    InstallationFacts,
     base_name,
     hooks_containers,
     installation_of,
@@ -24,7 +24,7 @@ from hooks.operating.doctor.remedies import install_hooks
 _OPTIONAL = frozenset((entry.kind.api_version, plural_of(entry.kind)) for entry in OPTIONAL_KINDS.values())
 
 
-def check_presence(facts: Facts) -> list[Finding]:
+def check_presence(facts: InstallationFacts) -> list[Finding]:
     """Whether each installation has its five controllers, as in this package."""
     if {"compositecontrollers", "decoratorcontrollers"} & facts.unread.keys():
         return []
@@ -44,7 +44,7 @@ def check_presence(facts: Facts) -> list[Finding]:
     return findings
 
 
-def check_token(facts: Facts) -> list[Finding]:
+def check_token(facts: InstallationFacts) -> list[Finding]:
     """Whether the controllers show a token, if the hooks ask for one."""
     asks = [found for found in facts.hooks if any("--token-file" in words_of(c) for c in hooks_containers(found))]
     if not asks or not facts.own_controllers:
@@ -111,8 +111,8 @@ def _without_query(address: Json) -> str:
     return str(address or "").partition("?")[0]
 
 
-def _apply(facts: Facts, installation: str) -> str:
-    """The command that makes the controllers anew, with the address, kinds and token that are in use."""
+def _apply(facts: InstallationFacts, installation: str) -> str:
+    """The command that makes the controllers again, with the address, kinds and token that are in use."""
     command = "dynamo-hooks controllers"
     found = [c for c in facts.own_controllers if installation_of(c) == installation]
     url = next((_address(webhook) for c in found for webhook in webhooks_of(c).values() if _address(webhook)), "")
@@ -142,7 +142,7 @@ def _address(webhook: Mapping[str, Json]) -> str:
     return _without_query(webhook.get("url")).removesuffix(_path_of(webhook))
 
 
-def _token_option(facts: Facts, found: Iterable[ReadManifest]) -> str:
+def _token_option(facts: InstallationFacts, found: Iterable[ReadManifest]) -> str:
     """The option for the Secret that the controllers name, or that the hooks mount."""
     for controller in found:
         for webhook in webhooks_of(controller).values():

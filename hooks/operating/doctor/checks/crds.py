@@ -7,7 +7,7 @@ from hooks import __version__, contract
 from hooks.crds.definitions import CATEGORY, CUSTOM_RESOURCES, build_crds
 from hooks.k8s.conditions import find_condition
 from hooks.k8s.types import Json, ReadManifest
-from hooks.operating.doctor.facts import Facts
+from hooks.operating.doctor.facts import InstallationFacts
 from hooks.operating.doctor.finding import Finding, describe, error, ok, warning
 from hooks.operating.doctor.remedies import APPLY_CRDS, MIGRATE, apply_both_versions, install_hooks
 
@@ -20,7 +20,7 @@ _ANY_CONVERTER: Mapping[str, Json] = {}
 """The definitions with both versions are built for comparison only."""
 
 
-def check_crds(facts: Facts) -> list[Finding]:
+def check_crds(facts: InstallationFacts) -> list[Finding]:
     """The findings about each of our CRDs."""
     if "customresourcedefinitions" in facts.unread:
         return []

@@ -13,7 +13,7 @@ from hooks.metacontroller.installation import (
     name_finalizer,
     read_installation,
 )
-from hooks.operating.doctor.facts import BASE_NAMES, Facts, installation_of
+from hooks.operating.doctor.facts import BASE_NAMES, InstallationFacts, installation_of
 from hooks.operating.doctor.finding import Finding, describe, error, ok, warning
 
 _CONTROLLERS = frozenset({"compositecontrollers", "decoratorcontrollers"})
@@ -21,7 +21,7 @@ _NAMESPACE_NAME = "kubernetes.io/metadata.name"
 _KINDS = ("compositecontroller", "decoratorcontroller")
 
 
-def check_labels(facts: Facts) -> list[Finding]:
+def check_labels(facts: InstallationFacts) -> list[Finding]:
     """Whether an installation serves each object with the label of one, and somebody removes each finalizer of ours."""
     if _CONTROLLERS & facts.unread.keys():
         return []
@@ -31,7 +31,7 @@ def check_labels(facts: Facts) -> list[Finding]:
     return [ok("objects", "each label of an installation has one, and each finalizer its controller")]
 
 
-def check_claims(facts: Facts) -> list[Finding]:
+def check_claims(facts: InstallationFacts) -> list[Finding]:
     """Whether the namespaces with the label of an installation are those in which it judges what is written."""
     if (_CONTROLLERS | {"namespaces", "deployments"}) & facts.unread.keys():
         return []
@@ -41,7 +41,7 @@ def check_claims(facts: Facts) -> list[Finding]:
     return [ok("namespaces", "each label of an installation has one")]
 
 
-def _find_unserved(facts: Facts) -> Iterator[Finding]:
+def _find_unserved(facts: InstallationFacts) -> Iterator[Finding]:
     """A finding for each label in each namespace that no installation serves."""
     groups: dict[tuple[str, str], list[ReadManifest]] = defaultdict(list)
     for parent in facts.parents:
@@ -57,7 +57,7 @@ def _find_unserved(facts: Facts) -> Iterator[Finding]:
             yield error(f"namespace {namespace}", text, remedy)
 
 
-def _why_unserved(namespace: str, label: str, facts: Facts) -> str:
+def _why_unserved(namespace: str, label: str, facts: InstallationFacts) -> str:
     """Why no installation serves objects with the label in the namespace; empty if one does, as far as is known."""
     if not label or label not in _installations(facts):
         return "there is no installation of that name, so nothing serves them"
@@ -65,7 +65,7 @@ def _why_unserved(namespace: str, label: str, facts: Facts) -> str:
     return "" if served == namespace else f"that installation serves only namespace {served}, so nothing serves them"
 
 
-def _find_unremoved(facts: Facts) -> Iterator[Finding]:
+def _find_unremoved(facts: InstallationFacts) -> Iterator[Finding]:
     """A finding for each finalizer of a controller of ours that does not exist."""
     live = {name_finalizer(controller) for controller in facts.controllers}
     for parent in facts.parents:
@@ -88,7 +88,7 @@ def _remove(parent: ReadManifest, place: int, finalizer: str) -> str:
     return f"kubectl --namespace {metadata['namespace']} patch {named} --type json --patch '{patch}'"
 
 
-def _find_vain_claims(facts: Facts) -> Iterator[Finding]:
+def _find_vain_claims(facts: InstallationFacts) -> Iterator[Finding]:
     """A finding for each namespace whose label names no installation, or one that serves another namespace."""
     for namespace, label in sorted(facts.claims.items()):
         if reason := _why_unserved(namespace, label, facts):
@@ -96,7 +96,7 @@ def _find_vain_claims(facts: Facts) -> Iterator[Finding]:
             yield warning(f"namespace {namespace}", f"{text}; no admission judges them", command_to_release(namespace))
 
 
-def _find_unclaimed(facts: Facts) -> Iterator[Finding]:
+def _find_unclaimed(facts: InstallationFacts) -> Iterator[Finding]:
     """A finding for each restricted installation with webhooks whose namespace does not have its label."""
     for installation, namespace in sorted(facts.restrictions.items()):
         is_judged = "" in _installations(facts) and namespace in _judged_namespaces(facts)
@@ -108,12 +108,12 @@ def _find_unclaimed(facts: Facts) -> Iterator[Finding]:
             yield warning(f"namespace {namespace}", text, command_to_claim(namespace, installation))
 
 
-def _installations(facts: Facts) -> frozenset[str]:
+def _installations(facts: InstallationFacts) -> frozenset[str]:
     """The names of all installations that have controllers; that of the whole cluster is empty."""
     return frozenset(installation_of(controller) for controller in facts.own_controllers)
 
 
-def _judged_namespaces(facts: Facts) -> frozenset[str]:
+def _judged_namespaces(facts: InstallationFacts) -> frozenset[str]:
     """The namespaces that have webhooks of their own, as the chart makes them for a restricted installation."""
     selectors = (
         (hook.get("namespaceSelector") or {}).get("matchLabels") or {}

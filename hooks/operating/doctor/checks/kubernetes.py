@@ -2,14 +2,14 @@
 
 import re
 
-from hooks.operating.doctor.facts import Facts
+from hooks.operating.doctor.facts import InstallationFacts
 from hooks.operating.doctor.finding import Finding, error, ok, warning
 
 OLDEST = (1, 30)
 """The CRDs' rules use CEL of this version."""
 
 
-def check_kubernetes(facts: Facts) -> list[Finding]:
+def check_kubernetes(facts: InstallationFacts) -> list[Finding]:
     """Whether the API server is new enough for the CRDs."""
     if not facts.kubernetes:
         return []

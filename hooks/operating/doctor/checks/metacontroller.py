@@ -4,14 +4,14 @@ import re
 
 from hooks.k8s.pod_sets import wanted_replicas
 from hooks.k8s.types import Json, ReadManifest
-from hooks.operating.doctor.facts import Facts, metacontroller_container, ready_of
+from hooks.operating.doctor.facts import InstallationFacts, metacontroller_container, ready_of
 from hooks.operating.doctor.finding import Finding, describe, error, ok, warning
 from hooks.operating.doctor.remedies import INSTALL_METACONTROLLER, METACONTROLLER_VERSION, UPDATE_METACONTROLLERS_CRDS
 
 CONTROLLER_CRDS = ("compositecontrollers.metacontroller.k8s.io", "decoratorcontrollers.metacontroller.k8s.io")
 
 
-def check_presence(facts: Facts) -> list[Finding]:
+def check_presence(facts: InstallationFacts) -> list[Finding]:
     """Whether Metacontroller is installed: its CRDs, with the fields that the controllers use, and its pods."""
     if "customresourcedefinitions" in facts.unread:
         return []
@@ -34,12 +34,12 @@ def check_presence(facts: Facts) -> list[Finding]:
     return [finding for found in facts.metacontrollers for finding in _check_pods(found)]
 
 
-def check_version(facts: Facts) -> list[Finding]:
+def check_version(facts: InstallationFacts) -> list[Finding]:
     """Whether Metacontroller's image is new enough."""
     return [_judge_version(found) for found in facts.metacontrollers]
 
 
-def _is_unread(facts: Facts) -> bool:
+def _is_unread(facts: InstallationFacts) -> bool:
     return not {"deployments", "statefulsets"}.isdisjoint(facts.unread)
 
 

@@ -9,7 +9,13 @@ from collections.abc import Mapping, Sequence
 
 from hooks.k8s.pod_sets import wanted_replicas
 from hooks.k8s.types import ReadManifest, annotations_of, gvk_of, labels_of, plural_of
-from hooks.operating.doctor.facts import Facts, containers_of, metacontroller_container, parent_rules, words_of
+from hooks.operating.doctor.facts import (
+    InstallationFacts,
+    containers_of,
+    metacontroller_container,
+    parent_rules,
+    words_of,
+)
 from hooks.operating.doctor.finding import Finding, describe, error, ok, warning
 from hooks.operating.doctor.remedies import GOOD_FLAGS
 
@@ -23,7 +29,7 @@ _EFFECTS = {
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
-def check_flags(facts: Facts) -> list[Finding]:
+def check_flags(facts: InstallationFacts) -> list[Finding]:
     """Whether Metacontroller's flags hold with many graphs, and fit the hooks."""
     return [finding for found in facts.metacontrollers for finding in _judge_flags(found, facts)]
 
@@ -39,7 +45,7 @@ def read_flags(words: Sequence[str]) -> dict[str, str]:
     return flags
 
 
-def _judge_flags(found: ReadManifest, facts: Facts) -> list[Finding]:
+def _judge_flags(found: ReadManifest, facts: InstallationFacts) -> list[Finding]:
     flags = read_flags(words_of(metacontroller_container(found) or {}))
     low = [name for name in GOOD_FLAGS if _is_worse(name, flags)]
     values = {name: flags.get(name, DEFAULTS[name]) for name in GOOD_FLAGS}
@@ -56,7 +62,7 @@ def _judge_flags(found: ReadManifest, facts: Facts) -> list[Finding]:
     return findings
 
 
-def _judge_low(found: ReadManifest, low: Mapping[str, str], facts: Facts, remedy: str) -> Finding:
+def _judge_low(found: ReadManifest, low: Mapping[str, str], facts: InstallationFacts, remedy: str) -> Finding:
     words = "; ".join(
         f"--{name} is {value}, should be {GOOD_FLAGS[name]}: {_EFFECTS[name]}" for name, value in low.items()
     )
@@ -76,7 +82,7 @@ def _judge_apply_strategy(found: ReadManifest, flags: Mapping[str, str]) -> list
     return [error(describe(found), text, _set_flags(found, {"apply-strategy": "dynamic-apply"}))]
 
 
-def _judge_selector(found: ReadManifest, flags: Mapping[str, str], facts: Facts) -> list[Finding]:
+def _judge_selector(found: ReadManifest, flags: Mapping[str, str], facts: InstallationFacts) -> list[Finding]:
     """Whether Metacontroller's selector of controllers leaves out one of ours; only equalities are understood."""
     selector = flags.get("target-label-selector", "")
     wanted = dict(pair.partition("=")[::2] for pair in selector.replace("==", "=").split(",") if "=" in pair)
@@ -99,7 +105,7 @@ def _judge_leaders(found: ReadManifest, flags: Mapping[str, str]) -> list[Findin
     return [error(describe(found), text, _set_flags(found, {"leader-election": "true"}))]
 
 
-def _resyncs_per_second(facts: Facts) -> float:
+def _resyncs_per_second(facts: InstallationFacts) -> float:
     """Requests that the periodic syncs need: one for each parent in each period."""
     periods: dict[str, float] = {}
     for controller in facts.own_controllers:

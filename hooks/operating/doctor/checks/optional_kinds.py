@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from hooks.k8s.types import ReadManifest, plural_of
 from hooks.metacontroller.controllers import OPTIONAL_KINDS
 from hooks.metacontroller.install_files import read_optional_kinds
-from hooks.operating.doctor.facts import Facts, base_name
+from hooks.operating.doctor.facts import InstallationFacts, base_name
 from hooks.operating.doctor.finding import Finding, error, ok, warning
 from hooks.operating.doctor.remedies import upgrade_hooks
 
@@ -19,7 +19,7 @@ def find_declared(controller: ReadManifest) -> frozenset[str]:
     )
 
 
-def check_optional_kinds(facts: Facts) -> list[Finding]:
+def check_optional_kinds(facts: InstallationFacts) -> list[Finding]:
     """Whether controllers declare exactly the optional kinds that the API server serves."""
     if not facts.own_controllers or "discovery" in facts.unread:
         return []
@@ -32,7 +32,7 @@ def check_optional_kinds(facts: Facts) -> list[Finding]:
     ]
 
 
-def _find_absent(facts: Facts) -> Iterator[Finding]:
+def _find_absent(facts: InstallationFacts) -> Iterator[Finding]:
     for name in OPTIONAL_KINDS:
         declaring = [c["metadata"]["name"] for c in facts.own_controllers if name in find_declared(c)]
         if declaring and name not in facts.served:
@@ -44,7 +44,7 @@ def _find_absent(facts: Facts) -> Iterator[Finding]:
             yield error(f"optional kind {name}", text, _upgrade(facts))
 
 
-def _find_undeclared(facts: Facts) -> Iterator[Finding]:
+def _find_undeclared(facts: InstallationFacts) -> Iterator[Finding]:
     optional = read_optional_kinds()
     for name in sorted(facts.served):
         wanted = set(optional[name]["controllers"])
@@ -59,7 +59,7 @@ def _find_undeclared(facts: Facts) -> Iterator[Finding]:
             yield warning(f"optional kind {name}", text, _upgrade(facts))
 
 
-def _upgrade(facts: Facts) -> str:
+def _upgrade(facts: InstallationFacts) -> str:
     """Helm declares what is there; without Helm the user says so."""
     for found in facts.hooks:
         release = (found["metadata"].get("annotations") or {}).get("meta.helm.sh/release-name")

@@ -2,7 +2,7 @@
 
 from hooks import contract
 from hooks.k8s.types import ReadManifest
-from hooks.operating.doctor.facts import Facts
+from hooks.operating.doctor.facts import InstallationFacts
 from hooks.operating.doctor.finding import Finding, error, ok, warning
 from hooks.operating.doctor.remedies import MIGRATE
 
@@ -10,7 +10,7 @@ _LOST = "the garbage collector does not find these owners, so a deleted graph le
 _SOON = f"while {contract.BETA_VERSION} is served that does no harm; the CRDs must not stop serving it before"
 
 
-def check_owners(facts: Facts) -> list[Finding]:
+def check_owners(facts: InstallationFacts) -> list[Finding]:
     """One finding, an error if there are such objects and a CRD serves v1alpha1 alone.
 
     There is none if not all objects could be read, and before the hooks are installed.

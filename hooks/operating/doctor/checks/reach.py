@@ -8,8 +8,8 @@ from hooks import __version__, contract
 from hooks.k8s.pod_sets import wanted_replicas
 from hooks.k8s.types import Json, ReadManifest, labels_of
 from hooks.operating.doctor.facts import (
-    Backend,
-    Facts,
+    InstallationFacts,
+    ReachedService,
     containers_of,
     hooks_containers,
     ready_of,
@@ -22,7 +22,7 @@ _SERVICE_HOST = re.compile(r"([a-z0-9-]+)\.([a-z0-9-]+)(\.svc(\..+)?)?")
 _REFUSED_TO_US = frozenset({401, 403})
 
 
-def check_pods(facts: Facts) -> list[Finding]:
+def check_pods(facts: InstallationFacts) -> list[Finding]:
     """Whether pods of the hooks are ready, with a prober in each."""
     if "deployments" in facts.unread:
         return []
@@ -35,7 +35,7 @@ def check_pods(facts: Facts) -> list[Finding]:
     return [finding for found in facts.hooks for finding in _judge_deployment(found, facts)]
 
 
-def check_reach(facts: Facts) -> list[Finding]:
+def check_reach(facts: InstallationFacts) -> list[Finding]:
     """Whether each Service that a controller calls exists, has ready endpoints and answers; a URL is only named."""
     findings: list[Finding] = []
     services: dict[tuple[str, str, int], list[str]] = {}
@@ -63,7 +63,7 @@ def find_services(controllers: tuple[ReadManifest, ...]) -> list[tuple[str, str,
     return sorted({found for webhook in webhooks if (found := _find_service(webhook)) is not None})
 
 
-def _webhooks(facts: Facts) -> Iterator[Mapping[str, Json]]:
+def _webhooks(facts: InstallationFacts) -> Iterator[Mapping[str, Json]]:
     for controller in facts.own_controllers:
         yield from webhooks_of(controller).values()
 
@@ -85,7 +85,7 @@ def _base_url(webhook: Mapping[str, Json]) -> str:
     return f"{parts.scheme}://{parts.netloc}"
 
 
-def _judge_backend(about: str, backend: Backend | None, callers: list[str], port: int) -> list[Finding]:
+def _judge_backend(about: str, backend: ReachedService | None, callers: list[str], port: int) -> list[Finding]:
     if backend is None:
         return []
     namespace, _, name = about.removeprefix("Service ").partition("/")
@@ -116,7 +116,7 @@ def _judge_backend(about: str, backend: Backend | None, callers: list[str], port
     ]
 
 
-def _judge_deployment(found: ReadManifest, facts: Facts) -> list[Finding]:
+def _judge_deployment(found: ReadManifest, facts: InstallationFacts) -> list[Finding]:
     about, namespace = describe(found), str(found["metadata"]["namespace"])
     kubectl = f"kubectl --namespace {namespace}"
     pods = f"{kubectl} get pods; {kubectl} describe deployment {found['metadata']['name']}"
@@ -128,7 +128,7 @@ def _judge_deployment(found: ReadManifest, facts: Facts) -> list[Finding]:
     return findings or [ok(about, f"{ready_of(found)} of {wanted_replicas(found)} pods ready, each with a prober")]
 
 
-def _judge_probers(found: ReadManifest, facts: Facts) -> Iterator[Finding]:
+def _judge_probers(found: ReadManifest, facts: InstallationFacts) -> Iterator[Finding]:
     namespace = str(found["metadata"]["namespace"])
     if not any(c.get("name") == "prober" for c in containers_of(found)):
         if not any(v["name"] == "DYNAMO_HOOKS_PROBER_URL" for c in hooks_containers(found) for v in c.get("env") or ()):

@@ -6,14 +6,14 @@ from urllib.parse import parse_qs, urlsplit
 
 from hooks.k8s.types import ReadManifest
 from hooks.operating.doctor.checks.reach import find_services, is_pod_of, release_of
-from hooks.operating.doctor.facts import Facts, hooks_containers, webhooks_of, words_of
+from hooks.operating.doctor.facts import InstallationFacts, hooks_containers, webhooks_of, words_of
 from hooks.operating.doctor.finding import Finding, describe, ok, warning
 from hooks.operating.doctor.remedies import upgrade_hooks
 
 _OPTION = "--revision"
 
 
-def check_revisions(facts: Facts) -> list[Finding]:
+def check_revisions(facts: InstallationFacts) -> list[Finding]:
     """Whether pods are of another revision than the controllers want, as `kubectl rollout undo` leaves them.
 
     Such hooks answer, and let Metacontroller ask again soon, until hooks of the wanted revision answer.
@@ -36,7 +36,7 @@ def check_revisions(facts: Facts) -> list[Finding]:
     return findings
 
 
-def _wanted_by(facts: Facts, found: ReadManifest) -> set[str]:
+def _wanted_by(facts: InstallationFacts, found: ReadManifest) -> set[str]:
     """The revisions that controllers want of the hooks in the namespace of this Deployment."""
     namespace = found["metadata"]["namespace"]
     calling = [c for c in facts.own_controllers if any(place[0] == namespace for place in find_services((c,)))]
@@ -44,7 +44,7 @@ def _wanted_by(facts: Facts, found: ReadManifest) -> set[str]:
     return {revision for address in addresses for revision in parse_qs(urlsplit(address).query).get("revision", ())}
 
 
-def _revisions_of(facts: Facts, found: ReadManifest) -> set[str]:
+def _revisions_of(facts: InstallationFacts, found: ReadManifest) -> set[str]:
     """The revisions of its pods; if none is seen, of its template."""
     pods = [pod for pod in facts.pods if is_pod_of(pod, found)]
     of_pods = {one for pod in pods for one in _read((pod.get("spec") or {}).get("containers") or ())}

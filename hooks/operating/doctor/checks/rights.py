@@ -12,7 +12,7 @@ from hooks.k8s.yaml_reader import parse_yaml
 from hooks.metacontroller.controllers import OUR_KINDS
 from hooks.metacontroller.install_files import controller_text, read_optional_kinds
 from hooks.operating.doctor.checks.optional_kinds import find_declared
-from hooks.operating.doctor.facts import HOOKS_NAME, Facts, Right, account_of, variables_of
+from hooks.operating.doctor.facts import HOOKS_NAME, InstallationFacts, Right, account_of, variables_of
 from hooks.operating.doctor.finding import Finding, error, ok, warning
 from hooks.operating.doctor.remedies import upgrade_hooks
 
@@ -31,7 +31,7 @@ _ROLE_VARIABLES = {
 }
 
 
-def plan_metacontroller_rights(facts: Facts) -> list[Right]:
+def plan_metacontroller_rights(facts: InstallationFacts) -> list[Right]:
     """The rights that Metacontroller's account needs: those of rbac.yaml, and those on declared optional kinds."""
     accounts = sorted({account_of(found) for found in facts.metacontrollers})
     return [
@@ -39,7 +39,7 @@ def plan_metacontroller_rights(facts: Facts) -> list[Right]:
     ]
 
 
-def plan_hooks_rights(facts: Facts) -> list[Right]:
+def plan_hooks_rights(facts: InstallationFacts) -> list[Right]:
     """The rights that the hooks' account needs: for its effects, to read pods, and for the Lease of several pods.
 
     All but those to the Lease are in the installation's namespace, if it is restricted.
@@ -47,7 +47,7 @@ def plan_hooks_rights(facts: Facts) -> list[Right]:
     return [_to_right(HOOKS, account_of(found), right) for found in facts.hooks for right in _hooks_needs(found, facts)]
 
 
-def plan_own_rights(facts: Facts, namespace: str) -> list[Right]:
+def plan_own_rights(facts: InstallationFacts, namespace: str) -> list[Right]:
     """The rights of the user who asks: to install, if nothing of ours is there, else to create objects."""
     if not facts.is_installed:
         needs = [
@@ -62,7 +62,7 @@ def plan_own_rights(facts: Facts, namespace: str) -> list[Right]:
     return [_to_right(YOU, "", (verb, group, resource, where, "")) for verb, group, resource, where in needs]
 
 
-def check_rights(facts: Facts) -> list[Finding]:
+def check_rights(facts: InstallationFacts) -> list[Finding]:
     """What each account lacks of what it needs."""
     by_holder: dict[tuple[str, str], list[Right]] = defaultdict(list)
     for right in facts.rights:
@@ -70,7 +70,7 @@ def check_rights(facts: Facts) -> list[Finding]:
     return [finding for (holder, user), rights in by_holder.items() for finding in _judge(holder, user, rights, facts)]
 
 
-def _judge(holder: str, user: str, rights: list[Right], facts: Facts) -> Iterator[Finding]:
+def _judge(holder: str, user: str, rights: list[Right], facts: InstallationFacts) -> Iterator[Finding]:
     about = f"{holder} ({user})" if user else holder
     denied = [right for right in rights if not right.allowed]
     if not denied:
@@ -96,7 +96,7 @@ def _judge(holder: str, user: str, rights: list[Right], facts: Facts) -> Iterato
     yield error(about, text, _grant(facts))
 
 
-def _grant(facts: Facts) -> str:
+def _grant(facts: InstallationFacts) -> str:
     for found in facts.hooks:
         release = (found["metadata"].get("annotations") or {}).get("meta.helm.sh/release-name")
         if release:
@@ -118,7 +118,7 @@ def _to_right(holder: str, user: str, need: _Need) -> Right:
     return Right(holder=holder, user=user, verb=verb, group=group, resource=resource, namespace=namespace, name=name)
 
 
-def _metacontrollers_needs(facts: Facts) -> Iterator[_Need]:
+def _metacontrollers_needs(facts: InstallationFacts) -> Iterator[_Need]:
     names = {role: role for role in _ROLE_VARIABLES}
     for found in facts.hooks:
         variables = variables_of(found)
@@ -134,7 +134,7 @@ def _metacontrollers_needs(facts: Facts) -> Iterator[_Need]:
         yield from _expand({"apiGroups": [group], "resources": optional[kind]["related"], "verbs": _READ_VERBS})
 
 
-def _hooks_needs(found: ReadManifest, facts: Facts) -> Iterator[_Need]:
+def _hooks_needs(found: ReadManifest, facts: InstallationFacts) -> Iterator[_Need]:
     variables = variables_of(found)
     where = variables.get("DYNAMO_HOOKS_INSTALLATION_NAMESPACE", "")
     has_grove = any("grove" in find_declared(controller) for controller in facts.own_controllers)

@@ -7,7 +7,7 @@ from hooks.k8s.pod_sets import wanted_replicas
 from hooks.k8s.types import ReadManifest
 from hooks.operating.doctor.checks.metacontroller_flags import read_flags
 from hooks.operating.doctor.facts import (
-    Facts,
+    InstallationFacts,
     base_name,
     metacontroller_container,
     parent_groups,
@@ -20,7 +20,7 @@ from hooks.operating.doctor.remedies import MIGRATE
 OLD_FINALIZER = "nvidia.com/finalizer"
 
 
-def check_operator(facts: Facts) -> list[Finding]:
+def check_operator(facts: InstallationFacts) -> list[Finding]:
     """Whether the Go operator runs, or left webhooks or finalizers."""
     findings = [
         *(_report_operator(found) for found in facts.operators if wanted_replicas(found) > 0),
@@ -30,7 +30,7 @@ def check_operator(facts: Facts) -> list[Finding]:
     return findings or [ok("Go operator", "it does not run, and left no webhook and no finalizer")]
 
 
-def check_metacontrollers(facts: Facts) -> list[Finding]:
+def check_metacontrollers(facts: InstallationFacts) -> list[Finding]:
     """Whether only one Metacontroller drives our controllers, and only our controllers drive our kinds."""
     findings: list[Finding] = []
     if len(facts.metacontrollers) > 1 and not _are_disjoint(facts.metacontrollers):
@@ -61,7 +61,7 @@ def _report_operator(found: ReadManifest) -> Finding:
     return error(describe(found), text, remedy)
 
 
-def _find_foreign_webhooks(facts: Facts) -> Iterator[Finding]:
+def _find_foreign_webhooks(facts: InstallationFacts) -> Iterator[Finding]:
     """Webhooks on our kinds whose Service is not ours; such as the Go operator's, which refuse or change objects."""
     ours = {str(found["metadata"]["namespace"]) for found in facts.hooks}
     for configuration in facts.webhooks:
@@ -85,7 +85,7 @@ def _is_foreign(webhook: ReadManifest, namespaces: set[str]) -> bool:
     return not is_ours or (bool(namespaces) and service.get("namespace") not in namespaces)
 
 
-def _find_finalizers(facts: Facts) -> Iterator[Finding]:
+def _find_finalizers(facts: InstallationFacts) -> Iterator[Finding]:
     left = [p for p in facts.parents if OLD_FINALIZER in (p["metadata"].get("finalizers") or ())]
     if left and not any(wanted_replicas(found) > 0 for found in facts.operators):
         text = (

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 from hooks import contract
 from hooks.k8s.types import ReadManifest, gvk_of
-from hooks.operating.doctor.facts import Facts
+from hooks.operating.doctor.facts import InstallationFacts
 from hooks.operating.doctor.finding import Finding, describe, ok, warning
 
 COUNTS = ("replicas", "updatedReplicas", "readyReplicas", "availableReplicas")
@@ -12,7 +12,7 @@ _GRACE = timedelta(seconds=60)
 _SHOWN = 3
 
 
-def check_statuses(facts: Facts) -> list[Finding]:
+def check_statuses(facts: InstallationFacts) -> list[Finding]:
     """A warning for components whose status is not that of their Deployment, though there was time.
 
     After an outage of the hooks Metacontroller waits longer and longer between its tries, up to the resync.
@@ -33,7 +33,7 @@ def check_statuses(facts: Facts) -> list[Finding]:
     return findings or [ok("objects", f"the statuses of {compared} components are those of their Deployments")]
 
 
-def _why_old(parent: ReadManifest, facts: Facts) -> str:
+def _why_old(parent: ReadManifest, facts: InstallationFacts) -> str:
     """How the status differs from what is counted now; empty if it does not, or only for a moment."""
     counted = facts.counted.get(str(parent["metadata"].get("uid")))
     said = (parent.get("status") or {}).get("service") or {}

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 
 from hooks.k8s.types import ReadManifest, gvk_of, plural_of
 from hooks.metacontroller.processing import find_unprocessed, is_driven
-from hooks.operating.doctor.facts import Facts, parent_rules, status_written
+from hooks.operating.doctor.facts import InstallationFacts, parent_rules, status_written
 from hooks.operating.doctor.finding import Finding, describe, error, ok, warning
 
 _GRACE = timedelta(seconds=60)
@@ -16,7 +16,7 @@ _PATIENCE = timedelta(seconds=30)
 _SHOWN = 3
 
 
-def check_start(facts: Facts) -> list[Finding]:
+def check_start(facts: InstallationFacts) -> list[Finding]:
     """Whether Metacontroller started the controllers, by its own Events about them; these last an hour."""
     if "events" in facts.unread:
         return []
@@ -27,7 +27,7 @@ def check_start(facts: Facts) -> list[Finding]:
     return findings
 
 
-def check_syncs(facts: Facts) -> list[Finding]:
+def check_syncs(facts: InstallationFacts) -> list[Finding]:
     """Whether Metacontroller syncs the objects of the five kinds: their status, and its Events about them."""
     if not facts.own_controllers or not facts.parents:
         return []
@@ -46,7 +46,7 @@ def check_syncs(facts: Facts) -> list[Finding]:
     return findings or [_report_success(facts)]
 
 
-def _report_success(facts: Facts) -> Finding:
+def _report_success(facts: InstallationFacts) -> Finding:
     fresh = [parent for parent in facts.parents if find_unprocessed(parent, facts.now) is not None]
     if not fresh:
         return ok("objects", f"all {len(facts.parents)} objects of the five kinds are synced")
@@ -58,7 +58,7 @@ def _report_success(facts: Facts) -> Finding:
     return ok("objects", text)
 
 
-def _judge_start(controller: ReadManifest, facts: Facts) -> list[Finding]:
+def _judge_start(controller: ReadManifest, facts: InstallationFacts) -> list[Finding]:
     failed = _newest(facts.events, controller, {"CreateError", "SyncError"})
     started = _newest(facts.events, controller, {"Started"})
     if failed is None or (started is not None and _time_of(started) >= _time_of(failed)):
@@ -80,7 +80,7 @@ def _newest(events: Iterable[ReadManifest], about: ReadManifest, reasons: set[st
     return max(matching, key=_time_of, default=None)
 
 
-def _find_failure(parent: ReadManifest, facts: Facts) -> ReadManifest | None:
+def _find_failure(parent: ReadManifest, facts: InstallationFacts) -> ReadManifest | None:
     """The newest Event that the object cannot be synced, unless it must be over by now.
 
     Metacontroller tries again after pauses that double, so a silence longer than the failures lasted is a success; so
@@ -108,7 +108,7 @@ def _drives(controller: ReadManifest, parent: ReadManifest) -> bool:
     return any(rule.get("resource") == plural for rule in parent_rules(controller))
 
 
-def _report_failure(parent: ReadManifest, event: ReadManifest, facts: Facts) -> Finding:
+def _report_failure(parent: ReadManifest, event: ReadManifest, facts: InstallationFacts) -> Finding:
     """An error if the object waits for its sync, or failed again and again; one failure may be over."""
     repeated = int(event.get("count") or 1) > 1
     report = error if repeated or _is_late(parent, facts.now, timedelta()) else warning
@@ -134,7 +134,7 @@ def _one_line(event: ReadManifest) -> str:
     return " ".join(str(event.get("message") or "").split())[:400]
 
 
-def _show_logs(facts: Facts) -> str:
+def _show_logs(facts: InstallationFacts) -> str:
     for found in facts.metacontrollers:
         metadata = found["metadata"]
         return f"kubectl --namespace {metadata['namespace']} logs {found['kind'].lower()}/{metadata['name']}"

@@ -1,7 +1,7 @@
 """Pods that have the label of a graph, and that no workload of a graph manages."""
 
 from hooks.k8s.types import controller_of
-from hooks.operating.doctor.facts import Facts
+from hooks.operating.doctor.facts import InstallationFacts
 from hooks.operating.doctor.finding import Finding, describe, ok, warning
 from hooks.operating.doctor.remedies import MIGRATE
 
@@ -9,7 +9,7 @@ _MOST = 5
 _REMEDY = f"{MIGRATE}  # takes over what a Go operator made; delete the workloads of the others"
 
 
-def check_unmanaged_pods(facts: Facts) -> list[Finding]:
+def check_unmanaged_pods(facts: InstallationFacts) -> list[Finding]:
     """A warning for each owner of such pods, the first few of them; there is none before the hooks are installed."""
     if not facts.unmanaged_pods:
         named = "every pod with the label of a graph belongs to a workload of a graph"

@@ -1,12 +1,12 @@
 """What the user who asks may not read: the checks that need it say nothing."""
 
-from hooks.operating.doctor.facts import Facts
+from hooks.operating.doctor.facts import InstallationFacts
 from hooks.operating.doctor.finding import Finding, warning
 
 _VERBS = {"subjectaccessreviews": "create", "selfsubjectaccessreviews": "create", "services/proxy": "get"}
 
 
-def check_unread(facts: Facts) -> list[Finding]:
+def check_unread(facts: InstallationFacts) -> list[Finding]:
     """One warning for each kind that could not be read."""
     return [
         warning(
