@@ -57,7 +57,7 @@ from hooks.model.asking import Asking, AskProber
 from hooks.model.pod_addresses import CheckAddresses, write_verdicts
 from hooks.model.prober_client import ProberClient
 from hooks.model.prober_messages import write_message
-from hooks.policy.condition_events import reference_of
+from hooks.policy.conditions import reference_of
 from hooks.serving.callers import RefuseCaller
 from hooks.serving.logs import CallReport, log_bodies, log_call, logger
 from hooks.serving.metrics import Metrics, create_metrics, record_call, record_effects

@@ -48,7 +48,7 @@ and the graphs would be built a second time in another way. Only a rendering in 
 {{- range $object := (lookup $entry.apiVersion $entry.kind $namespace "").items -}}
 {{- range $owner := $object.metadata.ownerReferences -}}
 {{- if and $owner.controller (hasPrefix "nvidia.com/" $owner.apiVersion) -}}
-{{- fail (printf "%s %s/%s belongs to %s %s, and these values would no longer declare its kind: nobody would look after it, and a second set of pods would be made. Set %s=on, or first delete or move what uses the kind." $entry.kind $object.metadata.namespace $object.metadata.name $owner.kind $owner.name $value) -}}
+{{- fail (printf "%s %s/%s belongs to %s %s, and these values would no longer declare its kind: nothing would manage it any more, and a second set of pods would be made. Set %s=on, or first delete or move what uses the kind." $entry.kind $object.metadata.namespace $object.metadata.name $owner.kind $owner.name $value) -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}

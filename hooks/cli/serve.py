@@ -120,7 +120,7 @@ def _expect_namespace(settings: Settings) -> None:
     if settings.installation and not settings.installation_namespace:
         raise click.UsageError(
             f"the setting installation is {settings.installation}, and the setting installation_namespace is empty: "
-            "whoever writes the label of the installation in any namespace would be served; give both"
+            "anyone who writes the label of the installation in any namespace would be served; give both"
         )
 
 

@@ -21,7 +21,7 @@ from hooks.k8s.types import Json, is_deleting
 from hooks.metacontroller.effects import DropReport, EtcdPrefixDrop, Event
 from hooks.metacontroller.last_applied import last_applied_children
 from hooks.metacontroller.protocol import SyncAnswer, SyncRequest
-from hooks.policy.condition_events import reference_of
+from hooks.policy.conditions import reference_of
 from hooks.settings import Switch
 from hooks.settings.facts import Facts
 

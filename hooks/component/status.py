@@ -23,8 +23,8 @@ from hooks.k8s.readiness import describe_new as describe_new_deployment
 from hooks.k8s.types import Json, ReadManifest, name_of
 from hooks.metacontroller.protocol import SyncRequest
 from hooks.policy.applied_condition import APPLIED
+from hooks.policy.conditions import judge_spec
 from hooks.policy.holding import build_held_condition
-from hooks.policy.valid_condition import judge_spec
 from hooks.problems import Problem, join_texts
 
 AVAILABLE = "Available"

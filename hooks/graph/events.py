@@ -27,7 +27,7 @@ from hooks.k8s.types import Json, ReadManifest, is_deleting, name_of
 from hooks.metacontroller.effects import Event, ObjectReference
 from hooks.metacontroller.protocol import SyncRequest
 from hooks.policy.applied_condition import build_applied_event
-from hooks.policy.condition_events import change_of, find_change, of_generation, reference_of, was_true
+from hooks.policy.conditions import change_of, find_change, of_generation, reference_of, was_true
 
 _REFUSALS = frozenset({GraphReason.INVALID.value, GraphReason.FAILED.value, GraphReason.NO_ORCHESTRATOR.value})
 

@@ -22,7 +22,7 @@ from hooks.k8s.conditions import READY, Condition, Truth, merge_conditions
 from hooks.k8s.not_ready import Cause, Explanation, NotReadyReason, rank_reason, sort_causes
 from hooks.k8s.types import Json
 from hooks.policy.applied_condition import APPLIED
-from hooks.policy.valid_condition import judge_spec
+from hooks.policy.conditions import judge_spec
 from hooks.problems import Problem, join_texts
 
 NOT_READY_REASONS = "notReadyReasons"

@@ -12,7 +12,7 @@ from hooks.problems import FieldPath
 
 
 def find_writer(managed_fields: Iterable[Mapping[str, Json]], path: FieldPath) -> str:
-    """`kube-controller-manager (subresource scale)`: who wrote the field last; empty if nobody is recorded.
+    """`kube-controller-manager (subresource scale)`: who wrote the field last; empty if none is recorded.
 
     If a writer changes a value, the record of the one before ends.
     """
@@ -21,7 +21,7 @@ def find_writer(managed_fields: Iterable[Mapping[str, Json]], path: FieldPath) -
         return ""
     last = max(found, key=lambda entry: str(entry.get("time") or ""))
     below = f" (subresource {last['subresource']})" if last.get("subresource") else ""
-    return f"{last.get('manager') or 'somebody without a name'}{below}"
+    return f"{last.get('manager') or 'a writer without a name'}{below}"
 
 
 def _has(fields: Mapping[str, Json], parts: tuple[str | int, ...]) -> bool:

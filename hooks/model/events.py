@@ -22,7 +22,7 @@ from hooks.k8s.types import Json
 from hooks.metacontroller.effects import Event, ObjectReference
 from hooks.metacontroller.protocol import SyncRequest
 from hooks.model.status import ENDPOINTS_READY, ModelReason
-from hooks.policy.condition_events import change_of, find_change, of_generation, reference_of
+from hooks.policy.conditions import change_of, find_change, of_generation, reference_of
 
 
 def build_change_events(request: SyncRequest, status: Mapping[str, Json], base_model: str) -> tuple[Event, ...]:

@@ -13,7 +13,7 @@ from hooks.model.observe import EnginePod
 from hooks.model.plan import ModelPlan
 from hooks.model.prober_messages import Adapter, AdapterPhase, EndpointReport, LoadReport
 from hooks.policy import identity
-from hooks.policy.valid_condition import judge_spec
+from hooks.policy.conditions import judge_spec
 from hooks.problems import join_texts
 
 MAX_ENDPOINTS = 1000

@@ -7,9 +7,9 @@ long, by the condition as it was last written.
 |---|---|---|
 | True | `AsWanted` | every wanted child exists as wanted |
 | Unknown | `Progressing` | a child deviates; for at most `GRACE_SECONDS` this is normal, or pods are still to come |
-| Unknown | `Changed` | the same, and somebody else changed the child |
+| Unknown | `Changed` | the same, and another writer changed the child |
 | Unknown | `Restored` | that child stands as wanted again, for less than `SETTLING_SECONDS` |
-| False | `Overridden` | somebody else changed a child again before this time was over |
+| False | `Overridden` | another writer changed a child again before this time was over |
 | Unknown | `Overridden` | the child stands as wanted again, for less than this time; the parent is not ready |
 | False | `NotAdopted`, `NameTaken`, `Missing` or `Differs` | a deviation has lasted longer; the worst reason of all |
 | False | `Waiting` | another object must be deleted first |
@@ -30,7 +30,7 @@ from hooks.k8s.not_ready import Explanation, NotReadyReason, choose_worst
 from hooks.k8s.types import Json, name_of
 from hooks.metacontroller.effects import Event, ObjectReference
 from hooks.metacontroller.protocol import SyncRequest
-from hooks.policy.condition_events import change_of, find_change
+from hooks.policy.conditions import change_of, find_change
 from hooks.policy.deviations import NO_OWNER, ChildOrigin, Deviance, Deviation
 from hooks.policy.overriding import explain_override, find_writer_of
 from hooks.policy.standing import GRACE_SECONDS, LASTING, AppliedReason, AppliedStanding, judge_standing
@@ -66,7 +66,7 @@ class Judged:
 class Applied:
     """The condition, the children that deviate, and the seconds until the next sync; 0 if only a change needs one.
 
-    `contested` is a sentence about children that stand as wanted now, and that somebody else changes again and again;
+    `contested` is a sentence about children that stand as wanted now, and that another writer changes again and again;
     empty if there are none.
     """
 
@@ -202,7 +202,7 @@ def _explain_lasting(deviation: Deviation, request: SyncRequest) -> Explanation:
     if deviation.origin is not None:
         return _explain_origin(deviation, deviation.origin, request)
     if deviation.holder:
-        # What somebody else owns is in use there: another graph's component, for example.
+        # What another owner has is in use there: another graph's component, for example.
         remedy = "rename one of the two"
         remedy += ", or delete that object if it is not needed" if deviation.holder == NO_OWNER else ""
         return Explanation(reason=NotReadyReason.NAME_TAKEN, finding=_describe_holder(deviation), remedy=remedy)

@@ -1,7 +1,7 @@
 """Which wanted children are missing, or are not in the cluster as they are wanted.
 
 Two comparisons tell the states apart. While the last applied object is not the wanted one, a change is on its way. If
-it is the wanted one and the live object still differs, somebody else has changed the live object.
+it is the wanted one and the live object still differs, another writer has changed the live object.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Set
@@ -200,7 +200,7 @@ def is_left_behind(found: ReadManifest | None, parent: ReadManifest) -> bool:
 
 
 def _find_origin(found: ReadManifest | None, parent: ReadManifest) -> ChildOrigin | None:
-    """Whose the object was; None if it is somebody else's."""
+    """Whose the object was; None if it is another owner's."""
     if found is None:
         return None
     is_ours = contract.ANNOTATION_LAST_APPLIED in annotations_of(found)

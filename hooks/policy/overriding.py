@@ -13,7 +13,7 @@ _REPLICAS = SPEC / "replicas"
 
 
 def explain_override(deviation: Deviation, request: SyncRequest) -> Explanation:
-    """Why a child differs that somebody else changes again and again."""
+    """Why a child differs that another writer changes again and again."""
     difference, namespace = deviation.difference, request.parent["metadata"]["namespace"]
     field = str(difference.path) if difference else "it"
     finding = f"{find_writer_of(deviation, request) or 'something else'} writes {field} again and again"

@@ -1,4 +1,4 @@
-"""For how long children have deviated, or stood as wanted since somebody else changed one.
+"""For how long children have deviated, or stood as wanted since another writer changed one.
 
 Hooks remember nothing: status, reason and time of the condition Applied, as it was last written, are the memory. Its
 time is that of the last change of its status alone.
@@ -21,7 +21,7 @@ LASTING = frozenset(
 """Reasons of a deviation that is more than a change on its way."""
 GRACE_SECONDS = 10.0
 SETTLING_SECONDS = 30.0
-"""So long all children must stand as wanted after somebody else changed one; an autoscaler acts each 15 seconds."""
+"""So long all children must stand as wanted after another writer changed one; an autoscaler acts each 15 seconds."""
 _RETRY_SECONDS = 5.0
 """Some failures cause no event: a child created while another one of its name is being deleted is not created."""
 _LONGEST_RETRY_SECONDS = 300.0
@@ -67,12 +67,12 @@ class _Before:
 
     @property
     def is_overridden(self) -> bool:
-        """Whether somebody changed a child again and again, at this spec."""
+        """Whether another writer changed a child again and again, at this spec."""
         return self.is_known and self.reason == AppliedReason.OVERRIDDEN
 
     @property
     def remembers(self) -> bool:
-        """Whether it says that somebody changed a child."""
+        """Whether it says that another writer changed a child."""
         if self.status == "False":
             return self.reason in {AppliedReason.OVERRIDDEN, NotReadyReason.DIFFERS}
         reasons = {AppliedReason.CHANGED, AppliedReason.RESTORED, AppliedReason.OVERRIDDEN}
@@ -101,7 +101,7 @@ def judge_standing(
 
 
 def _recall(before: _Before, now: datetime, *, is_changed: bool, is_deviating: bool) -> AppliedStanding | None:
-    """What follows from the memory that somebody changed a child; None if nothing does."""
+    """What follows from the memory that another writer changed a child; None if nothing does."""
     if is_changed:
         if before.reason not in {AppliedReason.RESTORED, AppliedReason.OVERRIDDEN}:
             return None  # it is the same change still

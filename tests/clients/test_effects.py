@@ -22,7 +22,7 @@ from hooks.metacontroller.effects import (
     ScalePodClique,
     WriteBackReplicas,
 )
-from hooks.policy.condition_events import reference_of
+from hooks.policy.conditions import reference_of
 from hooks.settings import parse_settings
 from tests.clients import grove_objects as stored
 from tests.clients.played_server import URL, PlayedServer, api_server, path_of, play

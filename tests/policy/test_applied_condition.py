@@ -15,7 +15,7 @@ from hooks.k8s.types import Manifest
 from hooks.metacontroller.effects import Event
 from hooks.metacontroller.protocol import SyncRequest
 from hooks.policy.applied_condition import APPLIED, Applied, build_applied_event, judge_deviations
-from hooks.policy.condition_events import reference_of
+from hooks.policy.conditions import reference_of
 from hooks.policy.deviations import Deviance, Deviation, Unmanaged, find_deviations
 from hooks.policy.overriding import explain_override
 from tests import make

@@ -14,7 +14,7 @@ from hooks.app import Hook, create_app
 from hooks.errors import InvalidSpec
 from hooks.metacontroller.effects import Effect, EffectOutcome, EffectResult, EffectSource, ScalePodClique
 from hooks.metacontroller.protocol import SyncAnswer
-from hooks.policy.condition_events import reference_of
+from hooks.policy.conditions import reference_of
 from hooks.serving.logs import JsonFormatter, log_bodies
 from hooks.settings import parse_settings
 from tests import make

@@ -196,7 +196,10 @@ def test_server_that_can_read_no_pod_says_once_that_no_engine_is_called(start: S
         (("--set", "log_levl=debug"), "unknown setting log_levl; did you mean log_level?"),
         (("--set", "log_level"), "--set log_level is not a setting; write --set key=value"),
         (("--set", "max_body_bytes=many"), "setting max_body_bytes is 'many', should be: write a number of bytes"),
-        (("--set", "installation=team-a"), "and the setting installation_namespace is empty: whoever writes the label"),
+        (
+            ("--set", "installation=team-a"),
+            "and the setting installation_namespace is empty: anyone who writes the label",
+        ),
         (("--bind", "8080"), "'8080' is not an address; write HOST:PORT"),
         (("--bind", "localhost:70000"), "'localhost:70000' is not an address"),
         (("--admission-bind", "0.0.0.0:9443"), "--admission-bind no longer exists: admission is a process of its own"),

@@ -12,7 +12,7 @@ from hooks.graph.request.previous import PreviousRequestStatus
 from hooks.graph.request.reasons import DEPLOYMENT_READY, PROFILING, SPEC_GENERATED, VALIDATION, RequestReason
 from hooks.k8s.types import Json, ReadManifest
 from hooks.metacontroller.effects import Event
-from hooks.policy.condition_events import change_of, find_change, reference_of
+from hooks.policy.conditions import change_of, find_change, reference_of
 from hooks.rules.request import PROFILING_STARTED
 
 _R = RequestReason

@@ -24,7 +24,7 @@ from hooks.graph.request.reasons import VALIDATION, RequestReason
 from hooks.graph.request.validate import rejected_change
 from hooks.k8s.conditions import READY, Condition, merge_conditions
 from hooks.k8s.types import Json
-from hooks.policy.valid_condition import VALID, judge_spec
+from hooks.policy.conditions import VALID, judge_spec
 from hooks.problems import Problem, join_texts
 
 _UNDO = " Nothing is done for this request until the change is undone."

@@ -15,7 +15,7 @@ from hooks.graph.components import clean_json
 from hooks.graph.scaling_adapter.observe import ScaledGraph, ScaledService
 from hooks.k8s.conditions import READY, Condition, format_time, merge_conditions
 from hooks.k8s.types import Json
-from hooks.policy.valid_condition import judge_spec
+from hooks.policy.conditions import judge_spec
 from hooks.problems import Problem, join_texts
 
 

@@ -20,7 +20,7 @@ from hooks.graph.scaling_adapter.write_back import WriteBack, plan_write_back
 from hooks.k8s.types import ReadManifest, is_deleting
 from hooks.metacontroller.effects import Event
 from hooks.metacontroller.protocol import CustomizeRequest, RelatedRule, SyncAnswer, SyncRequest
-from hooks.policy.condition_events import reference_of
+from hooks.policy.conditions import reference_of
 from hooks.settings.facts import Facts
 from hooks.validation.reading import add_problems
 

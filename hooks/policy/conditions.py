@@ -1,14 +1,28 @@
-"""Parts of Events about conditions: the object, the change of a condition, the occasion.
+"""What conditions of all kinds have in common: the condition Valid, and which changes are worth an Event.
 
-Each hook decides by its own table which change is worth an Event. A condition changes by its status or reason; if the
-hook asks for it, by its observed generation too. A new message alone is not a change: messages contain counts.
+Valid says whether the spec obeys the rules, and nothing about readiness. Each hook decides by its own table which
+change is worth an Event. A condition changes by its status or reason; if the hook asks for it, by its observed
+generation too. A new message alone is not a change: messages contain counts.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
-from hooks.k8s.conditions import find_condition
+from hooks import contract
+from hooks.k8s.conditions import Condition, find_condition
 from hooks.k8s.types import Json, ReadManifest
 from hooks.metacontroller.effects import ObjectReference
+from hooks.problems import Problem, join_texts
+
+VALID = "Valid"
+SPEC_VALID = "SpecValid"
+
+
+def judge_spec(problems: Iterable[Problem] = ()) -> Condition:
+    """The condition for a spec with these problems."""
+    text = join_texts(problems)
+    if text:
+        return Condition(type=VALID, status="False", reason=contract.VALIDATION_FAILED, message=text)
+    return Condition(type=VALID, status="True", reason=SPEC_VALID, message="The spec is valid")
 
 
 def reference_of(obj: ReadManifest) -> ObjectReference:

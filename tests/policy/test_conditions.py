@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from hooks.metacontroller.effects import ObjectReference
-from hooks.policy.condition_events import change_of, find_change, of_generation, reference_of, was_true
+from hooks.policy.conditions import change_of, find_change, of_generation, reference_of, was_true
 from tests import make
 
 OLD = {
