@@ -7,6 +7,7 @@ is the process that forks; it ends with the process that started it.
 
 import importlib
 import os
+import runpy
 import select
 import signal
 import socket
@@ -145,14 +146,17 @@ def _fork_on_demand(asking: socket.socket) -> list[str]:
 
 
 def _run(command: Sequence[str]) -> None:
-    """Run what Python would run with these arguments: `-m hooks …` or `-c CODE`."""
+    """Run what Python would run with these arguments: `-m MODULE …` or `-c CODE`."""
     sys.argv = [command[0], *command[2:]]
     if command[0] == "-c":
         exec(command[1], {"__name__": "__main__"})  # noqa: S102 - as `python -c` does
         return
+    assert command[0] == "-m", command
+    if command[1] != "hooks":
+        runpy.run_module(command[1], run_name="__main__", alter_sys=True)
+        return
     from hooks.cli.main import main  # noqa: PLC0415 - the process of the tests needs none of it
 
-    assert command[:2] == ["-m", "hooks"]
     main(prog_name="python -m hooks")
 
 
