@@ -45,9 +45,11 @@ def generation_of(component: str, graph: str, service: str) -> str:
     return digits if digits != component and _GENERATION.fullmatch(digits) else ""
 
 
-def find_generations(graph: str, services: Iterable[str], components: Iterable[ReadManifest]) -> Generations:
-    """Sort the live components of a graph by their generations; the services are those of its spec."""
-    named = {component_name(graph, service): service for service in services}
+def find_generations(parent: ReadManifest, components: Iterable[ReadManifest]) -> Generations:
+    """Sort the live components of a graph by their generations; its spec may be invalid."""
+    graph, spec = name_of(parent), parent.get("spec")
+    services = spec.get("services") if isinstance(spec, dict) else None
+    named = {component_name(graph, service): service for service in (services if isinstance(services, dict) else ())}
     live = {name_of(one): one for one in components}
     by_service: dict[str, dict[str, ReadManifest]] = defaultdict(dict)
     for name, one in live.items():

@@ -140,11 +140,7 @@ def observe(request: SyncRequest, settings: Settings) -> ObservedGraph:
         untyped=find_untyped(request.children),
         prefix=observe_prefix(request),
         pool=observe_pool(request),
-        generations=find_generations(
-            request.parent["metadata"]["name"],
-            (request.parent.get("spec") or {}).get("services") or {},
-            [*children.of(contract.COMPONENT), *_find_left_behind(request)],
-        ),
+        generations=find_generations(request.parent, [*children.of(contract.COMPONENT), *_find_left_behind(request)]),
     )
 
 

@@ -140,7 +140,7 @@ _WORDS: Mapping[Rule, Rule] = dict(
             "level)",
         ),
         _worded(topology.TOPOLOGY_ANYWHERE, "{path} is required, as no component has a topologyConstraint"),
-        _worded(topology.COMPONENT_TOPOLOGY, "{path} needs Grove, under which only components of a graph can run"),
+        _worded(topology.COMPONENT_TOPOLOGY, "{path}: needs Grove, under which only components of a graph can run"),
     )
 )
 

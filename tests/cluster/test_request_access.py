@@ -72,7 +72,7 @@ def test_user_needs_the_right_to_create_graphs_there(
 ) -> None:
     refused = f"is {api.namespace}: user eve may not create dynamographdeployments there"
     assert refused in problems(plane, tmp_path, api.namespace, name=EVE)
-    grant(api, "get", {"kind": "Requester", "name": EVE})
+    grant(api, "get", {"kind": "User", "name": EVE})
     assert refused in problems(plane, tmp_path, api.namespace, name=EVE), "another right is not enough"
     grant(api, "create", {"kind": "Group", "name": DEPLOYERS})
     assert problems(plane, tmp_path, api.namespace, name=EVE, groups=(DEPLOYERS,)) == ""

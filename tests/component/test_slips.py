@@ -159,7 +159,7 @@ def test_too_many_nodes_are_a_problem_and_no_failure_of_the_warnings(nodes: int)
     settings = make.facts(make.NOW).settings
     component = make.component("c", "", **{**TWO_NODES, "multinode": {"nodeCount": nodes}})
     verdict = review_component(Review(new=component, old=None, user=None, settings=settings, installed=None))
-    assert any(f"spec.multinode.nodeCount is {nodes}" in text for text in texts_of(verdict.problems))
+    assert any(f"spec.multinode.nodeCount: is {nodes}" in text for text in texts_of(verdict.problems))
 
 
 POWER_LIMIT = "dynamo.nvidia.com/gpu-power-limit"

@@ -129,9 +129,9 @@ PODS = (
     broken(
         "no-image",
         of(one("a", podTemplate={"spec": {"containers": [{"name": "b", "image": "i"}, {"name": "main"}]}})),
-        f"spec.components[0].podTemplate.spec.containers[1].image {NO_IMAGE}",
+        f"spec.components[0].podTemplate.spec.containers[1].image: {NO_IMAGE}",
     ),
-    broken("empty-image", of(one("a", podTemplate=pod(""))), f"containers[0].image {NO_IMAGE}"),
+    broken("empty-image", of(one("a", podTemplate=pod(""))), f"containers[0].image: {NO_IMAGE}"),
     broken(
         "sidecar-of-another-name",
         of(A, one("b", frontendSidecar="side")),
@@ -238,7 +238,7 @@ SINGLES = (
         id="component-without-image",
         kind=COMPONENT,
         spec={"podTemplate": {"spec": {"containers": [{"name": "main"}]}}},
-        said=f"spec.podTemplate.spec.containers[0].image {NO_IMAGE}",
+        said=f"spec.podTemplate.spec.containers[0].image: {NO_IMAGE}",
     ),
     BetaCase(
         id="component-with-topology",

@@ -13,7 +13,7 @@ from pathlib import Path
 from tests.docs.reasons import all_reasons, find_reason_enumerations
 
 TESTS = Path(__file__).parents[1]
-JUDGING = ("component", "effects", "graph", "k8s", "metacontroller", "model", "sequences", "simulator", "world")
+JUDGING = ("component", "graph", "k8s", "metacontroller", "model", "offline", "policy", "sequences", "world")
 _WORD = re.compile(r"\w+")
 _GOLDEN = re.compile(r"^\s*(?:- )?reason: (\w+)$", re.MULTILINE)
 

@@ -173,12 +173,21 @@ def named(*names: str) -> list[Manifest]:
     ],
 )
 def test_names_tell_generations(names: list[str], current: dict[str, str], ending: dict[str, tuple[str, ...]]) -> None:
-    found = find_generations("g", ["a", "b", "f"], named(*names))
+    found = find_generations(parent({"a": {}, "b": {}, "f": {}}), named(*names))
     assert (found.current, found.ending) == (current, ending)
     assert found.is_behind is (f"g-b-{NEW}" in names)
 
 
+@pytest.mark.parametrize("spec", [None, [], {"services": [{"name": "a"}]}, {"services": "a"}])
+def test_invalid_spec_has_no_generation(spec: Any) -> None:
+    assert find_generations({**parent({}), "spec": spec}, named(f"g-a-{OLD}")) == Generations()
+
+
+def parent(services: dict[str, Any]) -> Manifest:
+    return {"metadata": {"name": "g"}, "spec": {"services": services}}
+
+
 def test_service_whose_own_name_ends_with_digits_has_no_generation() -> None:
-    found = find_generations("g", ["a", f"a-{OLD}"], named(f"g-a-{OLD}"))
+    found = find_generations(parent({"a": {}, f"a-{OLD}": {}}), named(f"g-a-{OLD}"))
     assert found == Generations()
     assert generation_of(f"g-a-{OLD}", "g", "a") == OLD

@@ -165,7 +165,7 @@ def test_large_body_of_a_stranger_does_not_cost_the_answer(file: Path, tmp_path:
     ("arguments", "sentence"),
     [
         (("--bind", "0.0.0.0:0"), "other machines can reach 0.0.0.0:0, and no token says who may call"),
-        (("--bind", "[::]:0"), "give --token-file FILE, or say --set callers=any if everybody may"),
+        (("--bind", "[::]:0"), "give --token-file FILE, or say --set callers=any if every caller may"),
         (("--bind", "hooks.example:80"), "other machines can reach hooks.example:80"),
         (("--token-file", "/none/token"), "--token-file /none/token cannot be read: No such file or directory"),
         (("--token-file", "/dev/null"), "--token-file /dev/null holds no token"),

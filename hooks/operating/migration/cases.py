@@ -109,7 +109,7 @@ def _find_generations(parent: ReadManifest, objects: Mapping[Key, ReadManifest])
     if gvk_of(parent) != contract.GRAPH:
         return NO_GENERATIONS
     components = [live for key, live in objects.items() if key[0] == contract.COMPONENT]
-    return find_generations(name_of(parent), (parent.get("spec") or {}).get("services") or {}, components)
+    return find_generations(parent, components)
 
 
 def _decide(
