@@ -15,7 +15,7 @@ from hooks.offline.simulator.metacontroller.controller_spec import ControllerSpe
 from hooks.offline.simulator.metacontroller.decorator import sync_decorator
 from hooks.offline.simulator.metacontroller.informer import ObjectReader
 from hooks.offline.simulator.metacontroller.parents import SyncTools
-from hooks.offline.simulator.metacontroller.related import Related
+from hooks.offline.simulator.metacontroller.related import Related, version_of
 from hooks.offline.simulator.metacontroller.webhook import Hook, SyncFailed, TooManyRequests, Webhook
 from hooks.offline.simulator.metacontroller.workqueue import WorkQueue
 from hooks.offline.simulator.store import ApiError, Ref, StoreChange, ref_of
@@ -118,13 +118,11 @@ class Controller:
         kind = GroupVersionKind.of(current["apiVersion"], current["kind"])
         rule = self.spec.parents.get(kind)
         if rule is not None:
-            if change.old is None or change.new is None or _version_of(change.old) != _version_of(change.new):
+            if change.old is None or change.new is None or version_of(change.old) != version_of(change.new):
                 self._tools.related.forget_index()
             self._observe_parent(rule, change)
         if kind in self.spec.methods:
             self._observe_child(change)
-        if not self._tools.webhook.has("customize"):
-            return
         for ref in self._tools.related.find_concerned(change, self._parents):
             parent = self._store.get(ref)
             if parent is not None:
@@ -169,7 +167,3 @@ class Controller:
     def _enqueue(self, parent: Manifest) -> None:
         if self.spec.handles(parent):
             self._queue.add(ref_of(parent))
-
-
-def _version_of(parent: Manifest) -> tuple[str, int]:
-    return parent["metadata"]["uid"], parent["metadata"].get("generation", 0)

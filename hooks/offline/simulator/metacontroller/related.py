@@ -87,7 +87,7 @@ class Related:
                 self._fresh_until = 0.0
                 continue
             if rules:
-                self._fresh_until = min(self._fresh_until, self._rules[_key_of(parent)][0])
+                self._fresh_until = min(self._fresh_until, self._rules[version_of(parent)][0])
             for rule in rules:
                 try:
                     resource = self._resource_of(rule)
@@ -100,7 +100,7 @@ class Related:
     def _rules_of(self, parent: Manifest) -> list[Rule]:
         if not self._webhook.has("customize"):
             return []
-        key = _key_of(parent)
+        key = version_of(parent)
         known = self._rules.get(key)
         if known is not None and known[0] > self._clock.seconds:
             return known[1]
@@ -115,5 +115,6 @@ class Related:
             raise SyncFailed(str(unknown)) from None
 
 
-def _key_of(parent: Manifest) -> tuple[str, int]:
+def version_of(parent: Manifest) -> tuple[str, int]:
+    """What the rules of a parent are cached by: its uid and generation."""
     return parent["metadata"]["uid"], parent["metadata"].get("generation", 0)
