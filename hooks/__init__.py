@@ -60,6 +60,8 @@ Where is …?
 * which pods a workload makes, and how many: hooks/k8s/pod_sets.py
 * why a graph or a component is not ready, in one word: hooks/k8s/not_ready.py
 * why a pod is not ready: hooks/k8s/pod_reasons.py, hooks/k8s/container_reasons.py
+* what a hook reads on demand, and when: hooks/component/queries.py, hooks/graph/queries.py, hooks/policy/looking.py
+* how it is read, and asked again with it: hooks/clients/query_reader.py, hooks/metacontroller/queries.py
 * the condition Ready: hooks/component/status.py, hooks/graph/status.py
 * what `kubectl get` shows: hooks/crds/definitions.py, hooks/crds/v1beta1.py, hooks/graph/overview.py
 * the condition Applied, and what differs from the wanted children: hooks/policy/applied_condition.py

@@ -13,7 +13,7 @@ from functools import partial
 from http import HTTPStatus
 from typing import Any
 
-from flask import Flask, Response, g, request
+from flask import Flask, Response, g, has_app_context, request
 
 from hooks import contract
 from hooks.api.base import build_models
@@ -22,6 +22,7 @@ from hooks.clients.etcd import EtcdClient
 from hooks.clients.key_removal import KeyRemoval
 from hooks.clients.namespace_locks import RETRY_SECONDS, Hold, Look
 from hooks.clients.pod_reader import PodReader
+from hooks.clients.query_reader import NO_SOURCE, find_reader
 from hooks.component import removal
 from hooks.component import sync as component
 from hooks.errors import LeaveAlone
@@ -42,6 +43,8 @@ from hooks.metacontroller.effects import (
 )
 from hooks.metacontroller.protocol import (
     CustomizeRequest,
+    ObjectQuery,
+    QueryAnswer,
     RelatedRule,
     SyncAnswer,
     SyncRequest,
@@ -50,6 +53,7 @@ from hooks.metacontroller.protocol import (
     write_customize_answer,
     write_sync_answer,
 )
+from hooks.metacontroller.queries import ObjectSource, answer_with, write_answers
 from hooks.metacontroller.request_body import JsonCache
 from hooks.metacontroller.shapes import misshapen_refused
 from hooks.model import sync as model
@@ -123,20 +127,28 @@ class AppContext:
         return Facts(now=self.clock(), settings=self.settings)
 
 
-def all_hooks(ask_prober: AskProber, drop_keys: DropKeys, check: CheckAddresses) -> dict[str, Hook]:
+def all_hooks(
+    ask_prober: AskProber, drop_keys: DropKeys, check: CheckAddresses, source: ObjectSource = NO_SOURCE
+) -> dict[str, Hook]:
     """The route table: name in the path to hook; by the settings, each serves one namespace or all."""
+    source = _keep_answers(source)
     asking = Asking(prober=ask_prober, check=check)
     table = {
-        "graph": Hook(kind=contract.GRAPH, sync=graph.sync, finalize=graph.finalize, customize=graph.customize),
+        "graph": Hook(
+            kind=contract.GRAPH,
+            sync=answer_with(graph.sync, source),
+            finalize=graph.finalize,
+            customize=graph.customize,
+        ),
         "component": Hook(
             kind=contract.COMPONENT,
-            sync=component.sync,
+            sync=answer_with(component.sync, source),
             finalize=_drop_first(drop_keys),
             customize=component.customize,
         ),
         "request": Hook(
             kind=contract.GRAPH_REQUEST,
-            sync=graph_request.sync,
+            sync=answer_with(graph_request.sync, source),
             finalize=graph_request.finalize,
             customize=graph_request.customize,
         ),
@@ -157,6 +169,18 @@ def all_hooks(ask_prober: AskProber, drop_keys: DropKeys, check: CheckAddresses)
     return {name: _confine(hook) for name, hook in table.items()}
 
 
+def _keep_answers(source: ObjectSource) -> ObjectSource:
+    """The same source; in a server, what it found is kept for a recording."""
+
+    def read(queries: Sequence[ObjectQuery]) -> Mapping[ObjectQuery, QueryAnswer]:
+        found = source.read(queries)
+        if has_app_context():
+            g.found = {**g.get("found", {}), **found}
+        return found
+
+    return replace(source, read=read)
+
+
 def _confine(hook: Hook) -> Hook:
     return replace(
         hook,
@@ -170,16 +194,20 @@ def served_hooks(
     settings: Settings,
     ask_prober: AskProber | None = None,
     server: ApiServer | None = None,
+    *,
     check: CheckAddresses | None = None,
+    source: ObjectSource | None = None,
 ) -> dict[str, Hook]:
     """The route table, with the prober (unless given) and the etcd of the settings.
 
-    `server` is the API server that is asked whether a component is being deleted, and for the pods of engines (unless
-    `check` is given); without it, no key is deleted, and no engine is called whose address must be its pod's.
+    `server` is the API server that is asked whether a component is being deleted, for the pods of engines (unless
+    `check` is given), and for what else syncs would like to know (unless `source` is given). Without it, no key is
+    deleted, no engine is called whose address must be its pod's, and causes are vaguer.
     """
     ask = ask_prober or ProberClient(settings.prober_url).ask
     look = check or PodReader(server, new_seconds=settings.lora_mandate).check
-    return all_hooks(ask, KeyRemoval(server=server, etcd=EtcdClient.at(settings.etcd_address)).drop, look)
+    drop = KeyRemoval(server=server, etcd=EtcdClient.at(settings.etcd_address)).drop
+    return all_hooks(ask, drop, look, source or find_reader(server, {}))
 
 
 def _drop_first(drop_keys: DropKeys) -> Sync:
@@ -344,6 +372,7 @@ def _record(record: Record, known: Mapping[str, Any], response: Response) -> Non
         asked = (
             write_message(known["report"]) if "report" in known else b"",
             write_verdicts(known["verdicts"]) if "verdicts" in known else b"",
+            write_answers(known["found"]) if "found" in known else b"",
         )
         record(request.path, known["body"], response.get_data(), *asked)
     except Exception:

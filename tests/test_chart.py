@@ -388,7 +388,7 @@ EFFECTS = {
 """Each effect that needs the API server, and exactly what it needs there."""
 READS_PODS = {("", "pods", "get")}
 """What the hooks need to find out whether an engine's address is that of its pod."""
-READS_NO_PODS = ("--set", "settings.engineAddresses=routable")
+READS_NO_PODS = ("--set", "settings.engineAddresses=routable,settings.explainPods=off")
 
 
 def effect_rights(documents: list[dict[str, Any]], kind: str = "ClusterRole") -> set[Right]:
@@ -416,7 +416,8 @@ def test_hooks_hold_the_rights_of_the_effects_that_are_on(on: set[str], grove: s
 @pytest.mark.parametrize("rule", [None, "pods", "routable", "any"])
 def test_hooks_may_read_pods_if_only_addresses_of_pods_are_called(rule: str | None) -> None:
     off = [part for name in (*EFFECTS, "resourceCounts") for part in ("--set", f"settings.{name}=off")]
-    documents = template("--set", "replicas=1", *off, *(("--set", f"settings.engineAddresses={rule}") if rule else ()))
+    off += ["--set", "replicas=1,settings.explainPods=off"]
+    documents = template(*off, *(("--set", f"settings.engineAddresses={rule}") if rule else ()))
     assert effect_rights(documents) == (READS_PODS if rule in {None, "pods"} else set())
     (deployment,) = of_kind(documents, "Deployment")
     pod = deployment["spec"]["template"]["spec"]
@@ -505,6 +506,42 @@ def test_restricted_installation_acts_in_its_namespace_alone() -> None:
 def test_plain_manifests_grant_every_effect() -> None:
     role = named(plain("rbac.yaml"), "ClusterRole", "dynamo-hooks-effects")
     assert rights(role["rules"]) == READS_PODS.union(*EFFECTS.values())
+
+
+EXPLAINS = {
+    *(("", "pods", verb) for verb in ("get", "list")),
+    *(("", resource, "get") for resource in ("persistentvolumeclaims", "serviceaccounts", "services")),
+    ("apps", "deployments", "get"),
+    ("networking.k8s.io", "ingresses", "get"),
+    *(("nvidia.com", "dynamocomponentdeployments", verb) for verb in ("get", "list")),
+    ("nvidia.com", "dynamographdeploymentscalingadapters", "get"),
+    *(("rbac.authorization.k8s.io", resource, "get") for resource in ("rolebindings", "roles")),
+}
+"""What the hooks need to say why something is not ready: of every cluster."""
+
+
+@pytest.mark.parametrize(
+    ("options", "more"),
+    [
+        ((), set()),
+        (("--set", "grove=on"), {("grove.io", "podcliquesets", "get")}),
+        (("--set", "settings.installation=blue,settings.installationNamespace=team"), set()),
+    ],
+    ids=["components", "Grove", "one namespace"],
+)
+def test_hooks_may_read_what_explains_and_no_secret(options: tuple[str, ...], more: set[Right]) -> None:
+    documents = template(*options)
+    kind = "Role" if "installation" in str(options) else "ClusterRole"
+    (role,) = [one for one in of_kind(documents, kind) if one["metadata"]["name"].endswith("-reads")]
+    assert rights(role["rules"]) == EXPLAINS | more
+    (binding,) = [one for one in of_kind(documents, f"{kind}Binding") if one["metadata"]["name"].endswith("-reads")]
+    assert binding["roleRef"]["name"] == role["metadata"]["name"]
+    assert role["metadata"].get("namespace") == ("team" if kind == "Role" else None)
+
+
+def test_hooks_that_explain_nothing_may_read_nothing_for_it() -> None:
+    documents = template("--set", "settings.explainPods=off")
+    assert not [one for one in of_kind(documents, "ClusterRole") if one["metadata"]["name"].endswith("-reads")]
 
 
 # The token of hooks and prober

@@ -188,6 +188,27 @@ resource to the rule. */ -}}
 {{- toYaml $rules -}}
 {{- end }}
 
+{{- /* The rights of the hooks to read what says why something is not ready, as a YAML map from a rule's first resource to
+the rule; of optional kinds, those that the controllers declare. */ -}}
+{{- define "dynamo-hooks.readRules" -}}
+{{- $rules := dict -}}
+{{- if ne (include "dynamo-hooks.switch" .Values.settings.explainPods) "off" -}}
+{{- $left := dict -}}
+{{- $chosen := include "dynamo-hooks.optionalKinds" . | fromYaml -}}
+{{- range $name, $entry := .Files.Get "files/metacontroller/optional.yaml" | fromYaml -}}
+{{- if not (hasKey $chosen $name) -}}
+{{- $_ := set $left (include "dynamo-hooks.group" $entry.apiVersion) true -}}
+{{- end -}}
+{{- end -}}
+{{- range $index, $rule := index (include "dynamo-hooks.roles" . | fromYaml) "dynamo-hooks-reads" -}}
+{{- if not (hasKey $left (first $rule.apiGroups)) -}}
+{{- $_ := set $rules (printf "%02d" $index) $rule -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- toYaml $rules -}}
+{{- end }}
+
 {{- /* Not empty if admission asks whether a user may create graphs in another namespace than that of their request. */ -}}
 {{- define "dynamo-hooks.reviewsAccess" -}}
 {{- $namespaces := .Values.settings.requestNamespaces | default "own" -}}

@@ -21,7 +21,7 @@ from hooks.serving.callers import CallerToken
 from hooks.serving.logs import logger, set_up_logging
 from hooks.serving.server import ServerOptions, WsgiApp, run_server
 from hooks.serving.web import Record, ServedBy
-from hooks.settings import Settings
+from hooks.settings import Settings, Switch
 
 _ADMISSION = (
     "admission is a process of its own now: "
@@ -181,6 +181,7 @@ class ServedHooks:
         """Build the WSGI application."""
         from hooks.app import create_app, respect_locks, served_hooks  # noqa: PLC0415 - reads the environment when imported
         from hooks.clients.effects import EffectsClient  # noqa: PLC0415 - only a server in a cluster has one
+        from hooks.clients.query_reader import find_reader  # noqa: PLC0415 - beside the application
         from hooks.serving.prober_relay import serve_relay  # noqa: PLC0415 - beside the application
 
         server = find_api_server(self.settings)
@@ -197,7 +198,9 @@ class ServedHooks:
                 revision=self.revision,
                 record=build_record(self.record, settings),
             ),
-            hooks=respect_locks(served_hooks(settings, self.prober.ask, server), self.locks.look),
+            hooks=respect_locks(
+                served_hooks(settings, self.prober.ask, server, source=find_reader(server)), self.locks.look
+            ),
         )
         serve_relay(app, RELAY_PATH, self.prober.own.send, refuse)
         return app
@@ -215,12 +218,13 @@ def build_record(directory: Path | None, settings: Settings) -> Record | None:
 
 
 def find_api_server(settings: Settings) -> ApiServer | None:
-    """The API server that effects act on and that knows the engines' pods.
+    """The API server that effects act on, that knows the engines' pods, and from which objects are read on demand.
 
     None if no setting needs it, or (logged) none can be found.
     """
     effects, reads_pods = effects_of_api_server(settings), settings.engine_addresses == "pods"
-    if not effects and not reads_pods:
+    explains = settings.explain_pods is Switch.ON
+    if not effects and not reads_pods and not explains:
         return None
     server = ApiServer.in_cluster()
     reason = "this is not a pod, or the pod does not mount a service account token"

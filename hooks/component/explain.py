@@ -41,7 +41,7 @@ def explain(plan: ComponentPlan, progress: Progress, seen: ObservedComponent, no
     if deployment is not None and not count_running_pods(deployment):
         # Pods are seen before the Deployment counts them; the next status has the counts and names the pod.
         pods = [one for one in pods if one.reason is not NotReadyReason.PROGRESSING]
-    return choose_worst([*found, *pods]) or _progressing(plan)
+    return choose_worst([*found, *pods]) or _progressing(plan, seen)
 
 
 def explain_own_pods(pods: Iterable[ReadManifest], now: datetime, *, is_rolling: bool) -> Iterator[Explanation]:
@@ -53,13 +53,15 @@ def explain_own_pods(pods: Iterable[ReadManifest], now: datetime, *, is_rolling:
         yield found
 
 
-def explain_progress(namespace: str, service: str, settings: Settings) -> Explanation:
-    """The explanation if no problem is known; if pods are not read, it says how to read them."""
-    if settings.explain_pods is Switch.ON:
+def explain_progress(namespace: str, service: str, settings: Settings, *, fault: str = "") -> Explanation:
+    """The explanation if no problem is known; if pods could not be read (`fault`), it says how to see them."""
+    if settings.explain_pods is Switch.OFF:
+        fault = "the setting explain_pods is off"
+    if not fault:
         return Explanation(reason=NotReadyReason.PROGRESSING)
     return Explanation(
         reason=NotReadyReason.PROGRESSING,
-        finding="its pods are not read, because the setting explain_pods is off",
+        finding=f"its pods are not read, because {fault}",
         remedy=f"see kubectl get pods -n {namespace} -l {contract.LABEL_COMPONENT}={service}",
     )
 
@@ -96,12 +98,13 @@ def _explain_change(plan: ComponentPlan, seen: ObservedComponent) -> Explanation
     if plan.groups is None and deployment is not None and is_paused(deployment):
         remedy = f"resume it with kubectl rollout resume deployment/{name_of(deployment)} -n {plan.subject.namespace}"
         return Explanation(reason=NotReadyReason.WAITING_FOR_DEPENDENCY, remedy=remedy)
-    return explain_rollout() if _has_workload(seen) else _progressing(plan)
+    return explain_rollout() if _has_workload(seen) else _progressing(plan, seen)
 
 
 def _has_workload(seen: ObservedComponent) -> bool:
     return seen.workloads.deployment is not None or bool(seen.workloads.leader_worker_sets)
 
 
-def _progressing(plan: ComponentPlan) -> Explanation:
-    return explain_progress(plan.subject.namespace, plan.subject.service, plan.pod.settings)
+def _progressing(plan: ComponentPlan, seen: ObservedComponent) -> Explanation:
+    settings = plan.pod.settings
+    return explain_progress(plan.subject.namespace, plan.subject.service, settings, fault=seen.pods_fault)

@@ -31,6 +31,8 @@ MAX_NAME = 50
 MAX_GROUPS = 1000
 """Each replica may have two objects, and every call of the hook contains all of them."""
 
+_UNREAD = "it is not known whether the Go operator left a LeaderWorkerSet of this component"
+
 _LABEL_1035 = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
 _ROLES = (Role.LEADER, Role.WORKER)
 
@@ -117,6 +119,9 @@ def plan_groups(name: str, *, node_count: int, replicas: int, observed: Workload
     sets = _choose_sets(name, replicas, observed, one_set=one_set)
     live = observed.leader_worker_sets
     reasons = {one.name: _why_replaced(live[one.name], one, node_count) for one in sets if one.name in live}
+    if observed.unread and not live:
+        # With the name of one that the Go operator left, or beside it: neither is to be decided without knowing.
+        reasons = dict.fromkeys((one.name for one in sets), f"{_UNREAD}: {observed.unread}")
     withheld = {wanted: reason for wanted, reason in reasons.items() if reason}
     return GroupsPlan(node_count=node_count, sets=sets, withheld=withheld)
 

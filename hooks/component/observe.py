@@ -10,7 +10,8 @@ from hooks.k8s import kinds
 from hooks.k8s.pod_sets import pods_by_role
 from hooks.k8s.types import ReadManifest, annotations_of, is_deleting, labels_of, name_of
 from hooks.metacontroller.controllers import can_use_leader_worker_sets
-from hooks.metacontroller.protocol import SyncRequest
+from hooks.metacontroller.protocol import ObjectQuery, SyncRequest
+from hooks.policy.looking import NOT_YET_READ, has_go_finalizer
 from hooks.settings import Settings
 
 
@@ -20,6 +21,7 @@ class Workloads:
 
     `numbered` are the names of those whose pods belong to a PodGroup of ours. `has_pod_groups` says that one exists.
     `has_rival`: a set that is no child of the component has the name and the shape of one for all its replicas.
+    `unread` says in half a sentence why that is not known, of a component that the Go operator may have begun.
     """
 
     deployment: ReadManifest | None
@@ -27,14 +29,16 @@ class Workloads:
     numbered: frozenset[str] = frozenset()
     has_pod_groups: bool = False
     has_rival: bool = False
+    unread: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ObservedComponent:
     """Children and related objects of one component.
 
-    `accounts` are the names of the ServiceAccounts with the label for components. `pods` are its own pods, () if the
-    settings do not ask for them. `has_…` says that the kind can be used.
+    `accounts` are the names of the ServiceAccounts with the label for components. `pods` are its own pods, () if they
+    were not read; `reads_pods` says that they were, `pods_fault` in half a sentence why they could not be. `has_…` says
+    that the kind can be used.
     """
 
     workloads: Workloads
@@ -44,6 +48,8 @@ class ObservedComponent:
     registry_secrets: tuple[RegistrySecret, ...]
     has_virtual_services: bool
     has_leader_worker_sets: bool
+    reads_pods: bool = False
+    pods_fault: str = ""
 
 
 def observe(request: SyncRequest, settings: Settings) -> ObservedComponent:
@@ -62,6 +68,8 @@ def observe(request: SyncRequest, settings: Settings) -> ObservedComponent:
         registry_secrets=observe_registry_secrets(request.related.of(kinds.SECRET)),
         has_virtual_services=request.children.has_kind(kinds.VIRTUAL_SERVICE),
         has_leader_worker_sets=can_use_leader_worker_sets(request.children.optional_kinds()),
+        reads_pods=request.related.has_kind(kinds.POD),
+        pods_fault=next((fault for query, fault in request.answered.items() if query.kind == kinds.POD), ""),
     )
 
 
@@ -73,7 +81,7 @@ def without_progress(seen: ObservedComponent) -> ObservedComponent:
         deployment=None if deployment is None else _without_state(deployment),
         leader_worker_sets={name: _without_state(found) for name, found in sets.items()},
     )
-    return replace(seen, workloads=workloads, pods=())
+    return replace(seen, workloads=workloads, pods=(), reads_pods=False, pods_fault="")
 
 
 def observe_workloads(request: SyncRequest) -> Workloads:
@@ -86,7 +94,21 @@ def observe_workloads(request: SyncRequest) -> Workloads:
         numbered=frozenset(name for name, found in sets.items() if _has_pod_group(found)),
         has_pod_groups=bool(request.children.of(kinds.POD_GROUP)),
         has_rival=_has_rival(request, first_set(metadata["name"]), sets),
+        unread=_why_unread(request),
     )
+
+
+def query_rival(parent: ReadManifest) -> ObjectQuery:
+    """The query for a set of somebody else that has the name of a component's first one."""
+    metadata = parent["metadata"]
+    return ObjectQuery(kinds.LEADER_WORKER_SET, metadata["namespace"], first_set(metadata["name"]))
+
+
+def _why_unread(request: SyncRequest) -> str:
+    """Why it is not known whether the Go operator left a set; empty if it is known, or that operator left none."""
+    if request.related.has_kind(kinds.LEADER_WORKER_SET) or not has_go_finalizer(request.parent):
+        return ""
+    return request.answered.get(query_rival(request.parent), "") or NOT_YET_READ
 
 
 def first_set(component: str) -> str:

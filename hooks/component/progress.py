@@ -23,6 +23,8 @@ from hooks.k8s.types import Json, Manifest, ReadManifest, annotations_of, gvk_of
 from hooks.metacontroller.protocol import SyncRequest
 from hooks.policy.applied_condition import Applied, Judged
 from hooks.policy.deviations import Deviance, Deviation, find_deviations
+from hooks.policy.looking import NOT_YET_READ
+from hooks.settings import Switch
 
 _STILL_THERE = "its replica is no longer wanted, and it is not deleted yet"
 LABEL_SET = "leaderworkerset.sigs.k8s.io/name"
@@ -126,7 +128,8 @@ def _measure(
     if live is None:
         return readiness
     if judged is None:
-        return _doubt(readiness, live, seen) if plan.groups else readiness
+        explains = plan.pod.settings.explain_pods is Switch.ON
+        return _doubt(readiness, live, seen, explains=explains) if plan.groups else readiness
     return Readiness(ready=False, reason="; ".join(_why_deviating(judged, readiness)), is_current=False)
 
 
@@ -140,13 +143,18 @@ def _why_deviating(judged: Judged, readiness: Readiness) -> Iterable[str]:
         yield readiness.reason
 
 
-def _doubt(readiness: Readiness, live: ReadManifest, seen: ObservedComponent) -> Readiness:
+def _doubt(readiness: Readiness, live: ReadManifest, seen: ObservedComponent, *, explains: bool) -> Readiness:
     """The readiness of a live LeaderWorkerSet; before version 0.9 its pods count too.
 
-    Version 0.8.0 was seen to report a set as ready although one of its worker pods was not ready any more.
+    Version 0.8.0 was seen to report a set as ready although one of its worker pods was not ready any more. So such a
+    set is not ready while its pods could not be read.
     """
     if not readiness.ready or reports_generation(live):
         return readiness
+    if not seen.reads_pods and explains:
+        return Readiness(
+            ready=False, reason=f"its pods count before LeaderWorkerSet 0.9: {seen.pods_fault or NOT_YET_READ}"
+        )
     unready = sorted(name_of(pod) for pod in seen.pods if _belongs_to(pod, live) and not is_pod_ready(pod))
     return Readiness(ready=False, reason=f"Pod {unready[0]} is not ready") if unready else readiness
 

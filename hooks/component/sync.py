@@ -12,6 +12,7 @@ from hooks.component.keeping import keep_discovered
 from hooks.component.observe import ObservedComponent, observe, observe_workloads, without_progress
 from hooks.component.plan import ComponentPlan, plan_component, refuse_multinode
 from hooks.component.progress import awaits_first_pods, find_component_deviations, measure_progress
+from hooks.component.queries import plan_lookup
 from hooks.component.reasons import ComponentReason
 from hooks.component.related import resolve_related
 from hooks.component.status import report, report_problems
@@ -60,7 +61,7 @@ def customize(request: CustomizeRequest, facts: Facts) -> list[RelatedRule]:
         component, problems = _read(make_parent_key(request.parent))
     except InvalidSpec:
         return []  # sync reports the problems, and Metacontroller asks again about another spec
-    return [] if problems else resolve_related(component, facts.settings, request.child_kinds)
+    return [] if problems else resolve_related(component, facts.settings)
 
 
 @lru_cache(maxsize=2 * CACHED_PARENTS)
@@ -122,11 +123,15 @@ def _render(request: SyncRequest, parent_key: bytes, seen: ObservedComponent, fa
     progress = measure_progress(plan, built, seen, applied)
     warnings = (*plan.warnings, *texts_of(built.warnings))
     reported = report(request, plan, progress, seen=seen, warnings=warnings, now=facts.now)
+    lookup = plan_lookup(request, _read(parent_key)[0], plan, progress, seen=seen, facts=facts)
     return SyncAnswer(
         children=built.children,
         status=reported.status,
         effects=build_change_events(request, reported.status),
-        resync_after_seconds=reported.resync_after_seconds,
+        resync_after_seconds=min((one for one in (reported.resync_after_seconds, lookup.seconds) if one), default=0.0),
+        queries=lookup.queries,
+        later=lookup.later,
+        waits=lookup.waits,
         notes=(*plan.notes, *warnings, *(f"{name} waits with new defaults" for name in built.held)),
     )
 

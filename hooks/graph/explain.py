@@ -54,7 +54,9 @@ def _explain(
     pods = explain_own_pods(seen.pods.get(service.service, ()), facts.now, is_rolling=_is_rolling(found))
     return choose_worst(
         [*denied, *service.missing_dependencies, *_explain_key(plan, service), *pods]
-    ) or explain_progress(grove.namespace, service.service, facts.settings)
+    ) or explain_progress(
+        grove.namespace, service.service, facts.settings, fault=seen.pod_faults.get(service.service, "")
+    )
 
 
 def _explain_key(plan: GraphPlan, service: GroveService) -> tuple[Explanation, ...]:

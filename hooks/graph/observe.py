@@ -1,7 +1,7 @@
 """Children and related objects of a graph, read once into frozen values; decides nothing."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 from hooks import contract
@@ -16,16 +16,18 @@ from hooks.graph.standing_path import GraphPath, find_standing_path
 from hooks.graph.worker_labels import LivePool, find_untyped, observe_pool
 from hooks.k8s import kinds
 from hooks.k8s.conditions import READY, find_condition, is_true
+from hooks.k8s.grove import GROVE, LABEL_MANAGED_BY
 from hooks.k8s.pod_reasons import cannot_pull
 from hooks.k8s.quantities import canonical_quantity
 from hooks.k8s.rbac import RoleReference
 from hooks.k8s.same import MAX_KEPT, ByIdentity
 from hooks.k8s.types import GroupVersionKind, Json, ReadManifest, is_controlled_by, is_deleting, labels_of, name_of
 from hooks.metacontroller.last_applied import read_applied_spec
-from hooks.metacontroller.protocol import SyncRequest
+from hooks.metacontroller.protocol import ObjectQuery, SyncRequest
 from hooks.policy.deviations import is_left_behind
 from hooks.policy.holding import HELD
 from hooks.policy.identity import component_name
+from hooks.policy.looking import NOT_YET_READ, has_go_finalizer
 from hooks.settings import Settings
 
 
@@ -88,10 +90,12 @@ class ObservedGraph:
     claims with another owner, `bindings` the role of each RoleBinding, `installed` the optional kinds that the
     controller declares, `standing` the path on which the graph runs already, None for a new graph, `grove` the objects
     of Grove, `mpi_key` the SSH key of multinode TensorRT-LLM with the graph's copy of it. `pods` are Grove's pods by
-    service, empty if the hook did not ask for them. `with_image_errors` are services with pods whose images cannot be
-    pulled. `untyped` are the services whose existing workload has the type `worker` in selectors, which cannot change.
-    `prefix` is what is known of the bare prefix of its Dynamo namespace, `pool` how its InferencePool finds workers.
-    `generations` are the components whose names have a generation in them.
+    service, empty if they were not read; `pod_faults` say by service why they could not be. `with_image_errors` are
+    services with pods whose images cannot be pulled. `untyped` are the services whose existing workload has the type
+    `worker` in selectors, which cannot change. `prefix` is what is known of the bare prefix of its Dynamo namespace,
+    `pool` how its InferencePool finds workers. `generations` are the components whose names have a generation in them.
+    `unread` says in half a sentence why it is not known which of them there are, of a graph that the Go operator may
+    have begun. `is_namespace_ending`: the namespace is being deleted, and the graph with it.
     """
 
     components: Mapping[str, ChildComponent]
@@ -110,6 +114,9 @@ class ObservedGraph:
     prefix: str = TAKEN
     pool: LivePool = LivePool.NONE
     generations: Generations = NO_GENERATIONS
+    pod_faults: Mapping[str, str] = field(default_factory=dict)
+    unread: str = ""
+    is_namespace_ending: bool = False
 
     def component_of(self, graph: str, service: str) -> ChildComponent | None:
         """The live component of a service of the graph with that name."""
@@ -141,7 +148,38 @@ def observe(request: SyncRequest, settings: Settings) -> ObservedGraph:
         prefix=observe_prefix(request),
         pool=observe_pool(request),
         generations=find_generations(request.parent, [*children.of(contract.COMPONENT), *_find_left_behind(request)]),
+        pod_faults=_find_pod_faults(request),
+        unread=_why_unread(request),
+        is_namespace_ending=any(map(is_deleting, request.related.of(kinds.NAMESPACE))),
     )
+
+
+def query_components(parent: ReadManifest) -> ObjectQuery:
+    """The query for all components with the graph's label.
+
+    A Go operator may have left some with other names, beside which none may be created.
+    """
+    labels = ((contract.LABEL_GRAPH, name_of(parent)),)
+    return ObjectQuery(contract.COMPONENT, parent["metadata"]["namespace"], labels=labels)
+
+
+def query_pods(parent: ReadManifest, service: str) -> ObjectQuery:
+    """The query for a service's pods under Grove."""
+    labels = {contract.LABEL_COMPONENT: service, contract.LABEL_GRAPH: name_of(parent), LABEL_MANAGED_BY: GROVE}
+    return ObjectQuery(kinds.POD, parent["metadata"]["namespace"], labels=tuple(sorted(labels.items())))
+
+
+def _why_unread(request: SyncRequest) -> str:
+    """Why it is not known which components the Go operator left; empty if it is known, or that operator left none."""
+    if request.related.has_kind(contract.COMPONENT) or not has_go_finalizer(request.parent):
+        return ""
+    return request.answered.get(query_components(request.parent), "") or NOT_YET_READ
+
+
+def _find_pod_faults(request: SyncRequest) -> dict[str, str]:
+    """By service why its pods could not be read."""
+    faults = ((dict(query.labels), fault) for query, fault in request.answered.items() if query.kind == kinds.POD)
+    return {labels[contract.LABEL_COMPONENT]: fault for labels, fault in faults if fault}
 
 
 def _find_left_behind(request: SyncRequest) -> Iterator[ReadManifest]:
@@ -153,7 +191,8 @@ def _find_left_behind(request: SyncRequest) -> Iterator[ReadManifest]:
 
 def without_progress(seen: ObservedGraph) -> ObservedGraph:
     """The part that a plan depends on: components without their state, and no pods."""
-    return replace(seen, components=dict.fromkeys(seen.components, _PRESENT), pods={})
+    components = dict.fromkeys(seen.components, _PRESENT)
+    return replace(seen, components=components, pods={}, pod_faults={}, unread="", is_namespace_ending=False)
 
 
 _PRESENT = ChildComponent(

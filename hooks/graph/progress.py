@@ -22,6 +22,7 @@ from hooks.policy.holding import MARKED
 
 _NEVER_UPDATED, _BINDINGS = NEVER_UPDATED[contract.GRAPH], frozenset({kinds.ROLE_BINDING})
 _UNMANAGED = Unmanaged(existing=_NEVER_UPDATED - _BINDINGS, fixed=_NEVER_UPDATED & _BINDINGS)
+_UNREAD = "it is not known which components the Go operator left"
 _NOT_AVAILABLE = "Component deployment not ready - Available condition not true"
 
 
@@ -53,9 +54,22 @@ class GraphProgress:
         return frozenset(component.service for component in plan.components) if self.lacking else self.unready
 
 
-def find_graph_deviations(plan: GraphPlan, children: Iterable[Manifest], request: SyncRequest) -> tuple[Deviation, ...]:
-    """The children that are missing or not as wanted, and those that the plan leaves out for now."""
-    return (*find_deviations(children, request, _UNMANAGED), *_find_withheld(plan))
+def find_graph_deviations(
+    plan: GraphPlan, children: Iterable[Manifest], request: SyncRequest, seen: ObservedGraph
+) -> tuple[Deviation, ...]:
+    """The children that are missing or not as wanted, and those that this answer leaves out for now."""
+    unknown = (
+        Deviation(kind=contract.COMPONENT, name=name, state=Deviance.WITHHELD, why=f"{_UNREAD}: {seen.unread}")
+        for name in find_unknown(plan, seen)
+    )
+    return (*find_deviations(children, request, _UNMANAGED), *_find_withheld(plan), *unknown)
+
+
+def find_unknown(plan: GraphPlan, seen: ObservedGraph) -> tuple[str, ...]:
+    """The components that are not created, because the Go operator may have left others of their services."""
+    if not seen.unread or plan.grove is not None or plan.blocked_by:
+        return ()
+    return tuple(one.name for one in plan.components if one.name not in seen.components)
 
 
 def measure_graph(plan: GraphPlan, seen: ObservedGraph, applied: Applied) -> GraphProgress:

@@ -31,6 +31,13 @@ NOT_READY_REASONS = "notReadyReasons"
 WORST_NOT_READY = "notReadyReason"
 """Field of the status: the worst reason of all; absent while the graph is ready. `kubectl get` shows it."""
 
+_NAMESPACE_ENDING = str(
+    Explanation(
+        reason=NotReadyReason.WAITING_FOR_DEPENDENCY,
+        finding="the namespace is being deleted, and all that is in it",
+        remedy="create the graph in another one",
+    )
+)
 _KEPT = ("restart", "services", "componentsReady", "path", "gpus", SET_NAME)
 
 
@@ -75,6 +82,8 @@ def report(
     # While workloads are not ready either, an object that is just being created tells a reader nothing.
     lacking = [one for one in progress.lacking if not (waiting and one.is_being_created)]
     waiting += [Cause(reason=one.explanation.reason, about=one.deviation.title, why=str(one)) for one in lacking]
+    if seen.is_namespace_ending:
+        waiting.append(Cause(reason=NotReadyReason.WAITING_FOR_DEPENDENCY, about="", why=_NAMESPACE_ENDING))
     if contested := progress.applied.contested:
         waiting.append(Cause(reason=NotReadyReason.DIFFERS, about="", why=contested))
     if waiting:
@@ -89,7 +98,7 @@ def report(
     )
     services = {service: _project(entry, plan.projections[service]) for service, entry in counts.items()}
     reasons = {service: explanation.reason.value for service, explanation in sorted(explained.items())}
-    worst = _find_worst(plan, progress, explained) if waiting else ""
+    worst = _find_worst(plan, seen, progress, explained) if waiting else ""
     return {
         **_status(state, (ready, progress.applied.condition, judge_spec(), *progress.held), previous),
         **({"restart": dict(restart.status)} if restart.status else {}),
@@ -145,7 +154,9 @@ def _unready_workloads(
             yield Cause(reason=progress.reasons.get(name, ""), about=name, why=why)
 
 
-def _find_worst(plan: GraphPlan, progress: GraphProgress, explained: Mapping[str, Explanation]) -> str:
+def _find_worst(
+    plan: GraphPlan, seen: ObservedGraph, progress: GraphProgress, explained: Mapping[str, Explanation]
+) -> str:
     """The worst reason of all services and other children of a graph that is not ready.
 
     A component whose spec is refused has a reason of its own, which is worse than all of the list.
@@ -157,7 +168,7 @@ def _find_worst(plan: GraphPlan, progress: GraphProgress, explained: Mapping[str
         *([NotReadyReason.DIFFERS.value] if progress.applied.contested else []),
         *(
             [NotReadyReason.WAITING_FOR_DEPENDENCY.value]
-            if plan.blocked_by or plan.claims.missing or plan.claims.lost
+            if plan.blocked_by or plan.claims.missing or plan.claims.lost or seen.is_namespace_ending
             else []
         ),
     ]

@@ -16,7 +16,8 @@ from hooks.graph.holding import Holding, hold_graph, mark_workloads
 from hooks.graph.observe import ObservedGraph, observe, without_progress
 from hooks.graph.plan import GraphPlan, plan_graph
 from hooks.graph.pool_selector import choose_selector
-from hooks.graph.progress import GraphProgress, awaits_first_pods, find_graph_deviations, measure_graph
+from hooks.graph.progress import GraphProgress, awaits_first_pods, find_graph_deviations, find_unknown, measure_graph
+from hooks.graph.queries import plan_lookup
 from hooks.graph.related import resolve_related
 from hooks.graph.restart import RestartPlan, advance, observe_restart_ids, plan_restart
 from hooks.graph.standing_path import GraphPath
@@ -78,15 +79,19 @@ def sync(request: SyncRequest, facts: Facts) -> SyncAnswer:
         previous=_previous(request, facts),
         explained=explained,
     )
+    lookup = plan_lookup(request, plan, progress, seen=seen, facts=facts)
     return SyncAnswer(
         children=planned.children,
         status=status,
+        queries=lookup.queries,
+        later=lookup.later,
+        waits=lookup.waits,
         effects=(
             *(plan.grove.effects if plan.grove else ()),
             *plan_transition_events(request, status, explained),
             *plan_adapter_events(request, (component.service for component in plan.components)),
         ),
-        resync_after_seconds=_resync_after(plan, progress.applied, explained),
+        resync_after_seconds=_resync_after(plan, progress.applied, explained, lookup.seconds),
         notes=(*plan.notes, *plan.warnings, *restart.remarks),
     )
 
@@ -178,8 +183,15 @@ def _measure(
 ) -> _Planned:
     holding = hold_graph(*plan_on(grounds), request, seen=seen, settings=facts.settings)
     plan, children = holding.plan, choose_selector(holding.plan, holding.children, seen)
-    deviations = find_graph_deviations(plan, children, request)
-    applied = judge_deviations(request, deviations, facts.now, is_coming_up=awaits_first_pods(plan, seen))
+    unknown = find_unknown(plan, seen)
+    if unknown:
+        children = Children(
+            [one for one in children if gvk_of(one) != contract.COMPONENT or name_of(one) not in unknown]
+        )
+    deviations = find_graph_deviations(plan, children, request, seen)
+    applied = judge_deviations(
+        request, deviations, facts.now, is_coming_up=not unknown and awaits_first_pods(plan, seen)
+    )
     held = build_held_condition(request.parent, _name_held(holding, seen))
     progress = replace(measure_graph(plan, seen, applied), held=held)
     children = keep_ending(children, plan, request, seen=seen, unready=progress.unready)
@@ -231,8 +243,10 @@ def _previous(request: SyncRequest, facts: Facts) -> Previous:
     return Previous(status=request.status, generation=request.generation, now=since)
 
 
-def _resync_after(plan: GraphPlan, applied: Applied, explained: Mapping[str, Explanation]) -> float:
+def _resync_after(
+    plan: GraphPlan, applied: Applied, explained: Mapping[str, Explanation], look_seconds: float
+) -> float:
     """Seconds until the next sync without a change; 0 for none. A failed effect causes no event that starts a sync."""
     effects = _RESYNC_SECONDS if plan.grove is not None and plan.grove.effects else 0
-    seconds = (effects, applied.resync_after_seconds, *(one.seconds for one in explained.values()))
+    seconds = (effects, applied.resync_after_seconds, look_seconds, *(one.seconds for one in explained.values()))
     return min((one for one in seconds if one), default=0.0)

@@ -8,7 +8,7 @@ Source: Metacontroller v4.17, pkg/controller/common/api/v2, composite/api/v2, de
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
@@ -16,7 +16,7 @@ import orjson
 
 from hooks.errors import InvalidAnswer, InvalidRequest
 from hooks.k8s.messages import describe_type
-from hooks.k8s.types import GroupVersionKind, Json, Manifest, ReadManifest, plural_of
+from hooks.k8s.types import GroupVersionKind, Json, Manifest, ReadManifest, object_key, plural_of
 from hooks.metacontroller.calling_controller import check_versions, read_controller, read_declared
 from hooks.metacontroller.children import Children, find_fault, write_values
 from hooks.metacontroller.controllers import OPTIONAL_CHILD_KINDS
@@ -70,15 +70,55 @@ class Objects:
         """All objects of all kinds, sorted by kind and key."""
         return tuple(found[key] for _, found in sorted(self._by_kind.items()) for key in sorted(found))
 
+    def with_found(self, found: Mapping[GroupVersionKind, Sequence[ReadManifest]]) -> "Objects":
+        """These objects and others; each kind in `found` has a key afterwards, also one without objects."""
+        by_kind = {key: dict(group) for key, group in self._by_kind.items()}
+        for kind, objects in found.items():
+            by_kind.setdefault(kind.key, {}).update({object_key(one): one for one in objects})
+        return Objects(by_kind)
+
     def entries(self) -> tuple[tuple[str, ReadManifest], ...]:
         """All objects with their keys, in the same order."""
         return tuple((key, found[key]) for _, found in sorted(self._by_kind.items()) for key in sorted(found))
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectQuery:
+    """Objects that a sync would like to know, beside those of its request: one by name, or those with labels.
+
+    Unlike the objects of a `RelatedRule`, Metacontroller does not watch them: they are read when they are needed.
+    """
+
+    kind: GroupVersionKind
+    namespace: str
+    name: str = ""
+    labels: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def order(self) -> tuple[str, str, str, tuple[tuple[str, str], ...]]:
+        """What queries are sorted by."""
+        return self.kind.key, self.namespace, self.name, self.labels
+
+    def to_rule(self) -> "RelatedRule":
+        """The rule that selects the same objects."""
+        names = (self.name,) if self.name else ()
+        return RelatedRule.of(self.kind, self.namespace, names=names, match_labels=dict(self.labels))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueryAnswer:
+    """The objects that a query found; `fault` is half a sentence on why they could not be read, empty if they were."""
+
+    objects: tuple[ReadManifest, ...] = ()
+    fault: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SyncRequest:
     """A sync or finalize call; a DecoratorController's attachments are `children` here.
 
+    `answered` are the queries that were answered: what they found is among the related objects, and the text says why
+    one found nothing, empty if it was answered.
     `body` is its text, for the little that is read of `metadata.managedFields`, which the objects do not have.
     """
 
@@ -86,7 +126,17 @@ class SyncRequest:
     children: Objects
     related: Objects
     finalizing: bool = False
+    answered: Mapping[ObjectQuery, str] = field(default_factory=dict)
     body: bytes = field(default=b"", repr=False, compare=False)
+
+    def with_answers(self, found: Mapping[ObjectQuery, QueryAnswer]) -> "SyncRequest":
+        """The request with what queries found; a kind that could not be read has no key among the related objects."""
+        by_kind: dict[GroupVersionKind, list[ReadManifest]] = {}
+        for query, answer in found.items():
+            if not answer.fault:
+                by_kind.setdefault(query.kind, []).extend(answer.objects)
+        answered = {**self.answered, **{query: answer.fault for query, answer in found.items()}}
+        return replace(self, related=self.related.with_found(by_kind), answered=answered)
 
     @property
     def generation(self) -> int:
@@ -112,6 +162,8 @@ class SyncAnswer:
     """Wanted children and status; `notes` say why, for the log line.
 
     `problems` say what is wrong with the spec; if there are any, the children are those of the last good sync.
+    `queries` are objects with which the answer would say more. `later` are those that are worth a read only if what is
+    not ready now stays so for a moment. `waits`: something is withheld until they are answered, if only by nothing.
     """
 
     children: Sequence[Manifest] = ()
@@ -121,6 +173,9 @@ class SyncAnswer:
     effects: tuple[Effect, ...] = ()
     notes: tuple[str, ...] = ()
     problems: tuple[Problem, ...] = ()
+    queries: tuple[ObjectQuery, ...] = ()
+    later: tuple[ObjectQuery, ...] = ()
+    waits: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

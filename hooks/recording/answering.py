@@ -3,7 +3,7 @@
 Nothing outside is asked and nothing is carried out. What the prober reported on a model is recorded with the call.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -17,11 +17,14 @@ from hooks.k8s.messages import without_user
 from hooks.k8s.nesting import may_nest_lists, nests_lists
 from hooks.k8s.types import Json, annotations_of
 from hooks.metacontroller.protocol import (
+    ObjectQuery,
+    QueryAnswer,
     parse_customize_request,
     parse_sync_request,
     write_customize_answer,
     write_sync_answer,
 )
+from hooks.metacontroller.queries import ObjectSource, read_answers
 from hooks.metacontroller.shapes import misshapen_refused
 from hooks.model.pod_addresses import read_verdicts
 from hooks.model.prober_messages import LoadReport, LoadRequest, read_message
@@ -35,7 +38,8 @@ from hooks.settings.facts import Facts
 class Heard:
     """A call as a server got it, with the answer that it gave.
 
-    `report` is what the prober said, `verdicts` what was known of the engines' addresses; empty for nothing.
+    `report` is what the prober said, `verdicts` what was known of the engines' addresses, `found` what was read on
+    demand; empty for nothing.
     """
 
     path: str
@@ -43,17 +47,20 @@ class Heard:
     answer: bytes
     report: bytes = b""
     verdicts: bytes = b""
+    found: bytes = b""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """What others said of a model's engines while a call was answered; None for nothing."""
+    """What others said of a model's engines while a call was answered, and what was read; None for nothing."""
 
     report: Json = None
     verdicts: Json = None
+    found: Json = None
 
 
 _NOTHING = Asked()
+_NOT_RECORDED = QueryAnswer(fault="it was not read when the call was recorded")
 
 
 def _hooks_with(asked: Asked) -> Mapping[str, Hook]:
@@ -64,7 +71,11 @@ def _hooks_with(asked: Asked) -> Mapping[str, Hook]:
             raise ProberUnavailable("the prober said nothing when the call was recorded")
         return read_message(orjson.dumps(asked.report), LoadReport)
 
-    return all_hooks(ask, lambda *_: None, lambda _addresses: read_verdicts(orjson.dumps(asked.verdicts)))
+    def read(queries: Sequence[ObjectQuery]) -> Mapping[ObjectQuery, QueryAnswer]:
+        return dict.fromkeys(queries, _NOT_RECORDED)
+
+    source = ObjectSource(read=read, known=read_answers(asked.found))
+    return all_hooks(ask, lambda *_: None, lambda _addresses: read_verdicts(orjson.dumps(asked.verdicts)), source)
 
 
 def answer_request(path: str, body: bytes, facts: Facts, asked: Asked = _NOTHING) -> Answered:
@@ -97,7 +108,11 @@ def record_call(heard: Heard, *, now: datetime, settings: Settings, key: bytes) 
         InvalidRequest: lists in it are nested so deeply that it cannot be written.
     """
     report: Json = blank(orjson.loads(heard.report), Blanks(key)) if heard.report else None
-    asked = Asked(report=report, verdicts=orjson.loads(heard.verdicts) if heard.verdicts else None)
+    asked = Asked(
+        report=report,
+        verdicts=orjson.loads(heard.verdicts) if heard.verdicts else None,
+        found=blank(orjson.loads(heard.found), Blanks(key)) if heard.found else None,
+    )
     given = _without_users(settings)
     facts = Facts(now=now, settings=Settings.model_validate(given))
     found = orjson.loads(heard.body)
@@ -120,6 +135,7 @@ def record_call(heard: Heard, *, now: datetime, settings: Settings, key: bytes) 
         request=orjson.loads(body),
         report=report,
         verdicts=asked.verdicts,
+        found=asked.found,
         answered=answered,
     )
 
@@ -128,7 +144,7 @@ def replay_call(call: RecordedCall, overrides: Mapping[str, str]) -> Answered:
     """What this version says to a recorded call; settings that it does not know are left out."""
     known = {key: value for key, value in call.settings.items() if key in Settings.model_fields}
     facts = Facts(now=call.moment, settings=Settings.model_validate({**known, **overrides}))
-    asked = Asked(report=call.report, verdicts=call.verdicts)
+    asked = Asked(report=call.report, verdicts=call.verdicts, found=call.found)
     return answer_request(call.path, orjson.dumps(call.request), facts, asked)
 
 

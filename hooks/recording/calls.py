@@ -22,8 +22,8 @@ class Answered:
 class RecordedCall:
     """A call without secrets: which version answered it, when, under which settings, and what it said.
 
-    `report` is what the prober said about the engines of a model, and `verdicts` what was known of their addresses;
-    None for nothing.
+    `report` is what the prober said about the engines of a model, `verdicts` what was known of their addresses, and
+    `found` what was read on demand; None for nothing.
     """
 
     version: str
@@ -34,6 +34,7 @@ class RecordedCall:
     answered: Answered
     report: Json = None
     verdicts: Json = None
+    found: Json = None
 
     @property
     def moment(self) -> datetime:

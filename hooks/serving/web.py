@@ -27,10 +27,10 @@ MAX_MESSAGE_CHARACTERS = 2000
 _TURNS = "turns"
 
 
-Record = Callable[[str, bytes, bytes, bytes, bytes], None]
-"""Keeps path, body and answer of a call, the prober's report, and the verdicts on addresses of engines.
+Record = Callable[[str, bytes, bytes, bytes, bytes, bytes], None]
+"""Keeps path, body and answer of a call, the prober's report, the verdicts on addresses of engines, and what was read.
 
-Report and verdicts are empty if nobody was asked.
+The last three are empty if nothing was asked.
 """
 
 

@@ -89,7 +89,9 @@ class Settings(BaseModel):
         description="when workloads take new defaults of the hooks that restart their pods: at the `next-change` of "
         "their spec, or `now`; a parent's annotation overrides it",
     )
-    explain_pods: Switch = Field(Switch.ON, description="read a component's pods, to report why it is not ready")
+    explain_pods: Switch = Field(
+        Switch.ON, description="read pods, and what has a missing child's name, to report why something is not ready"
+    )
     installation: types.Installation = Field(
         "", description="name of a namespace-restricted installation, at most 26 characters"
     )

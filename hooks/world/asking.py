@@ -1,7 +1,8 @@
 """Asks a hook about a parent as Metacontroller does: customize first, then sync with children and related objects."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol
 
 from hooks import contract
@@ -10,7 +11,16 @@ from hooks.errors import InvalidSpec
 from hooks.graph import sync as graph_sync
 from hooks.k8s.types import GroupVersionKind, ReadManifest, gvk_of, object_key
 from hooks.metacontroller.controllers import OPTIONAL_CHILD_KINDS
-from hooks.metacontroller.protocol import CustomizeRequest, Objects, RelatedRule, SyncAnswer, SyncRequest
+from hooks.metacontroller.protocol import (
+    CustomizeRequest,
+    ObjectQuery,
+    Objects,
+    QueryAnswer,
+    RelatedRule,
+    SyncAnswer,
+    SyncRequest,
+)
+from hooks.metacontroller.queries import ObjectSource, answer_with
 from hooks.metacontroller.shapes import misshapen_refused
 from hooks.problems import HERE
 from hooks.rules import reading as rules
@@ -67,7 +77,13 @@ def ask(parent: ReadManifest, reader: WorldReader, facts: Facts) -> SyncAnswer:
     """
     request = build_request(parent, reader, ask_for_related(parent, reader, facts))
     with misshapen_refused(request, lambda fault: InvalidSpec(rules.OTHER_OBJECT.at(HERE, why=fault))):
-        return HOOKS[gvk_of(parent)].sync(request, facts)
+        source = ObjectSource(read=partial(answer_queries, reader))
+        return answer_with(HOOKS[gvk_of(parent)].sync, source)(request, facts)
+
+
+def answer_queries(reader: WorldReader, queries: Iterable[ObjectQuery]) -> Mapping[ObjectQuery, QueryAnswer]:
+    """What a hook would read on demand, from the objects that the reader shows."""
+    return {query: QueryAnswer(objects=tuple(reader.related_to(query.to_rule()))) for query in queries}
 
 
 def ask_for_related(parent: ReadManifest, reader: WorldReader, facts: Facts) -> list[RelatedRule]:

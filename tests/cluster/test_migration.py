@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from hooks.operating.migration.upstream import FINALIZER
+from hooks import contract
 from tests.cluster.api_client import ApiClient, wait_for
 from tests.cluster.audit import Audit
 from tests.cluster.control_plane import ControlPlane
@@ -232,10 +232,10 @@ def is_released(api: ApiClient) -> bool:
 
 def check_taken_over(api: ApiClient, name: str, but: Iterable[str] = ()) -> None:
     graph = the_graph(api, name)
-    assert FINALIZER not in graph["metadata"].get("finalizers", ())
+    assert contract.GO_FINALIZER not in graph["metadata"].get("finalizers", ())
     assert orphans(api) == list(but)
     for one in [*api.list("apps/v1", "Deployment"), *api.list(DYNAMO, COMPONENT)]:
-        assert FINALIZER not in one["metadata"].get("finalizers", ())
+        assert contract.GO_FINALIZER not in one["metadata"].get("finalizers", ())
         assert one["metadata"]["labels"][UID] == one["metadata"]["ownerReferences"][0]["uid"]
     (adapter,) = api.list(DYNAMO, SCALING_ADAPTER)
     assert adapter["spec"]["replicas"] == 2
@@ -256,10 +256,10 @@ def test_operator_that_runs_is_a_refusal(plane: ControlPlane, api: ApiClient, en
     assert refused.returncode == 1
     assert "the Go operator runs" in refused.stderr
     assert f"-n {api.namespace} --replicas=0" in refused.stderr
-    assert FINALIZER in the_graph(api, graph["metadata"]["name"])["metadata"]["finalizers"]
+    assert contract.GO_FINALIZER in the_graph(api, graph["metadata"]["name"])["metadata"]["finalizers"]
     forced = run(plane, api, "--apply", "--force")
     assert forced.returncode == 0, forced.stderr
-    assert FINALIZER not in the_graph(api, graph["metadata"]["name"])["metadata"].get("finalizers", ())
+    assert contract.GO_FINALIZER not in the_graph(api, graph["metadata"]["name"])["metadata"].get("finalizers", ())
     api.delete("apps/v1", "Deployment", deployment)
     api.delete(DYNAMO, GRAPH, graph["metadata"]["name"])
 

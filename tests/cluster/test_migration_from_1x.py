@@ -18,7 +18,6 @@ import pytest
 
 from hooks import contract
 from hooks.crds.owner_versions import find_foreign_owner
-from hooks.operating.migration.upstream import FINALIZER
 from hooks.policy.identity import model_hash, model_service_name
 from tests.cluster.api_client import ApiClient, wait_for
 from tests.cluster.binaries import Binaries
@@ -118,7 +117,7 @@ def leave_behind(api: ApiClient) -> None:
         if found["kind"] == COMPONENT:
             stored[found["metadata"]["name"]] = found
     store(api, as_beta_owned(left_behind.model_service_of(stored[WORKER], BASE_MODEL)))
-    store(api, {**model("lora"), "metadata": {"name": "lora", "finalizers": [FINALIZER]}})
+    store(api, {**model("lora"), "metadata": {"name": "lora", "finalizers": [contract.GO_FINALIZER]}})
     deployment = {"name": NAME, "namespace": api.namespace, "created": True, "state": "successful"}
     store(api, request(state="Ready", deployment=deployment))
     wait_for(lambda: sorted(services(api).values()) == [1, 2, 2], "all pods serve", 60)
@@ -259,7 +258,7 @@ def check_others(api: ApiClient) -> None:
     for kind, name in ((MODEL, "lora"), (REQUEST, "sla")):
         found = api.get(DYNAMO, kind, name)
         assert found is not None
-        assert FINALIZER not in found["metadata"].get("finalizers", ())
+        assert contract.GO_FINALIZER not in found["metadata"].get("finalizers", ())
     assert (api.get(DYNAMO, REQUEST, "sla") or {})["status"]["state"] == "Ready"
 
 

@@ -5,6 +5,8 @@ from typing import Any
 
 import pytest
 
+from hooks.component import sync
+from hooks.k8s import kinds
 from hooks.k8s.types import Manifest
 from hooks.metacontroller.protocol import SyncAnswer
 from tests import make
@@ -33,7 +35,8 @@ def ask(
     """The answer so many seconds later, and its conditions by type."""
     parent = make.component("c", "g", **fields, **({"status": status} if status else {}))
     facts = make.facts(make.NOW + timedelta(seconds=seconds))
-    given = answer(parent, observed, installed=INSTALLED, facts=facts)
+    request = make.sync_request(parent, observed, installed=INSTALLED, shown=[kinds.POD])
+    given = sync.sync(request, facts)
     assert given.status is not None
     return given, {condition["type"]: condition for condition in given.status["conditions"]}
 

@@ -8,8 +8,9 @@ import pytest
 from hooks import contract
 from hooks.component import sync
 from hooks.errors import InvalidSpec
+from hooks.k8s import kinds
 from hooks.k8s.types import Manifest
-from hooks.metacontroller.protocol import CustomizeRequest, RelatedRule, SyncAnswer, write_sync_answer
+from hooks.metacontroller.protocol import CustomizeRequest, ObjectQuery, RelatedRule, SyncAnswer, write_sync_answer
 from tests import make
 from tests.component import groups
 from tests.component.render import answer, only
@@ -226,23 +227,19 @@ ACCOUNTS = {
     "namespace": "default",
     "labelSelector": {"matchLabels": {"nvidia.com/dynamo-component-pod": "true"}},
 }
-RIVALS = [
-    {"apiVersion": "v1", "resource": "services", "namespace": "default", "names": ["c"]},
-    {"apiVersion": "apps/v1", "resource": "deployments", "namespace": "default", "names": ["c"]},
-]
 RELATED: dict[str, tuple[dict[str, Any], str, dict[str, str], list[dict[str, Any]]]] = {
-    "graph": (IMAGE, "g", {}, [LABELLED, *RIVALS]),
-    "all Secrets": (IMAGE, "g", {"image_pull_secrets": "all"}, [ALL, *RIVALS]),
-    "no Secrets": (IMAGE, "g", {"image_pull_secrets": "off"}, RIVALS),
+    "graph": (IMAGE, "g", {}, [LABELLED]),
+    "all Secrets": (IMAGE, "g", {"image_pull_secrets": "all"}, [ALL]),
+    "no Secrets": (IMAGE, "g", {"image_pull_secrets": "off"}, []),
     "switched off": (
         {**IMAGE, "annotations": {"nvidia.com/disable-image-pull-secret-discovery": "true"}},
         "g",
         {},
-        RIVALS,
+        [],
     ),
-    "alone": (IMAGE, "", {}, [ACCOUNTS, LABELLED, *RIVALS]),
-    "graph under etcd": ({}, "g", {"discovery_backend": "etcd"}, [ACCOUNTS, LABELLED, *RIVALS]),
-    "alone with an account": ({"extraPodSpec": {"serviceAccountName": "a"}}, "", {}, [LABELLED, *RIVALS]),
+    "alone": (IMAGE, "", {}, [ACCOUNTS, LABELLED]),
+    "graph under etcd": ({}, "g", {"discovery_backend": "etcd"}, [ACCOUNTS, LABELLED]),
+    "alone with an account": ({"extraPodSpec": {"serviceAccountName": "a"}}, "", {}, [LABELLED]),
     "invalid": (INVALID, "", {}, []),
 }
 
@@ -251,7 +248,7 @@ RELATED: dict[str, tuple[dict[str, Any], str, dict[str, str], list[dict[str, Any
 def test_only_related_objects_that_are_needed_are_asked_for(
     spec: dict[str, Any], graph: str, settings: dict[str, str], rules: list[dict[str, Any]]
 ) -> None:
-    assert related(spec, graph, explain_pods="off", **settings) == rules
+    assert related(spec, graph, **settings) == rules
 
 
 PODS = {
@@ -270,10 +267,9 @@ PODS = {
 
 @pytest.mark.parametrize(("spec", "labels"), PODS.values(), ids=PODS.keys())
 def test_pods_are_asked_for_by_labels_that_all_of_them_carry(spec: dict[str, Any], labels: dict[str, str]) -> None:
-    found = [rule for rule in related(spec) if rule["resource"] == "pods"]
-    selector = {"matchLabels": labels}
-    assert found == [{"apiVersion": "v1", "resource": "pods", "namespace": "default", "labelSelector": selector}]
-    workloads = answer(make.component("c", "g", **spec), installed=groups.INSTALLED).children
+    first = answer(make.component("c", "g", **spec), installed=groups.INSTALLED)
+    assert first.later == (ObjectQuery(kinds.POD, "default", labels=tuple(sorted(labels.items()))),)
+    workloads = first.children
     templates = [template for workload in workloads for template in find_templates(workload)]
     assert templates
     for template in templates:

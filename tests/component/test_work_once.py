@@ -86,6 +86,7 @@ def test_every_observed_fact_but_progress_is_part_of_the_grounds() -> None:
     sets = [{}, {"c-0": group}, {"c-0": of_other_size}, {"c-0": going}]
     present = [Workloads(deployment=_deployment(), leader_worker_sets=found) for found in sets]
     facts: list[dict[str, Any]] = [{"numbered": frozenset({"c-0"})}, {"has_pod_groups": True}, {"has_rival": True}]
+    facts.append({"unread": "it was not read yet"})
     present += [replace(present[0], **fact) for fact in facts]
     others: dict[str, list[Any]] = {
         "workloads": [*present, Workloads(deployment=None, leader_worker_sets={})],
@@ -95,7 +96,7 @@ def test_every_observed_fact_but_progress_is_part_of_the_grounds() -> None:
         "has_virtual_services": [True, False],
         "has_leader_worker_sets": [True, False],
     }
-    assert {*others, "pods"} == {field.name for field in fields(ObservedComponent)}
+    assert {*others, "pods", "reads_pods", "pods_fault"} == {field.name for field in fields(ObservedComponent)}
     for name, values in others.items():
         seen = [_seen(**{name: value}) for value in values]
         assert all(one != other for index, one in enumerate(seen) for other in seen[index + 1 :]), name

@@ -168,7 +168,7 @@ def test_graph_without_named_claims_asks_for_none(pvcs: Any) -> None:
 
 
 def test_named_claims_are_asked_for_by_name_in_the_namespace() -> None:
-    rule, *_ = customize(CustomizeRequest(parent=make.graph(pvcs=[{"name": "b"}, ENTRY])), make.facts())
+    _, rule, *_ = customize(CustomizeRequest(parent=make.graph(pvcs=[{"name": "b"}, ENTRY])), make.facts())
     assert rule.to_json() == {
         "apiVersion": "v1",
         "resource": "persistentvolumeclaims",

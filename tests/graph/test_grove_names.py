@@ -10,10 +10,11 @@ from hooks.api.base import parse_parent
 from hooks.api.graph import GraphDeployment
 from hooks.graph.grove.names import may_be_cut, pod_clique_set_name
 from hooks.graph.sync import customize
+from hooks.k8s import kinds
 from hooks.k8s.types import Manifest, name_of
 from hooks.metacontroller.controllers import declared_kinds
 from hooks.metacontroller.effects import ScalePodClique
-from hooks.metacontroller.protocol import CustomizeRequest, SyncAnswer
+from hooks.metacontroller.protocol import CustomizeRequest, ObjectQuery, SyncAnswer
 from hooks.problems import texts_of
 from tests import make
 from tests.graph import world
@@ -210,9 +211,9 @@ def test_set_of_another_graph_with_the_same_cut_name_is_reported_and_not_taken()
     )
     owner = {"apiVersion": "nvidia.com/v1alpha1", "kind": "DynamoGraphDeployment", "name": PAIR[0], "uid": "other"}
     other["metadata"]["ownerReferences"] = [{**owner, "controller": True, "blockOwnerDeletion": True}]
-    rule = {"apiVersion": "grove.io/v1alpha1", "resource": "podcliquesets", "namespace": "default"}
-    assert {**rule, "names": [name_of(other)]} in rules_of(second)
     rest = [child for child in world.apply((), ask(second).children) if child["kind"] != "PodCliqueSet"]
+    unread = later(second, rest, installed=["grove"])
+    assert unread.queries == (ObjectQuery(kinds.POD_CLIQUE_SET, "default", name_of(other)),)
     answer = later(second, rest, [other], installed=["grove"])
     assert world.condition(answer, "Applied")["reason"] == "NameTaken"
     assert f"DynamoGraphDeployment {PAIR[0]}" in world.ready(answer)["message"]

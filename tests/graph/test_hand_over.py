@@ -44,7 +44,7 @@ def test_replicas_go_back_however_often_scaling_fails(service: dict[str, Any]) -
     for _ in range(3):
         answer = grove.ask(graph, children, FOUR)
         assert grove.scalings(answer) == (BACK,)
-        assert answer.resync_after_seconds == 5
+        assert 0 < answer.resync_after_seconds <= 5
         assert (
             "podclique/g-0-w: Progressing: wait (replicas=4, wanted=1: it is being scaled)"
             in world.ready(answer)["message"]

@@ -236,5 +236,5 @@ def scale(found: Manifest, answer: SyncAnswer) -> Manifest:
 @given(sane_specs | wild_specs | ON_ONE_NODE)
 def test_related_objects_are_asked_for_whatever_the_spec(spec: Any) -> None:
     for rule in customize(CustomizeRequest(parent=parent_of(spec)), make.facts()):
-        assert rule.namespace == "default"
+        assert rule.namespace == ("" if rule.resource == "namespaces" else "default")
         assert all(rule.names)

@@ -104,7 +104,7 @@ def test_parent_that_lost_the_label_keeps_its_children_for_the_other_installatio
 def test_all_others_are_served(settings: dict[str, str]) -> None:
     client = hooks_of(**settings)
     assert post(client, "graph", "sync", with_metadata(PARENTS["graph"])).status_code == 200
-    asked = client.post("/graph/customize", data=orjson.dumps({"parent": PARENTS["graph"]})).json
+    asked = client.post("/request/customize", data=orjson.dumps({"parent": PARENTS["request"]})).json
     assert asked is not None
     assert asked["relatedResources"] != []
 

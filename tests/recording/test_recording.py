@@ -17,6 +17,7 @@ from hooks.app import create_app
 from hooks.cli.main import main
 from hooks.k8s import kinds
 from hooks.k8s.types import Manifest
+from hooks.metacontroller.queries import write_answers
 from hooks.model.prober_messages import AdapterPhase, LoadReport, LoadRequest, write_message
 from hooks.offline.replay import find_differences, group_differences
 from hooks.policy import held
@@ -65,7 +66,8 @@ def record(path: str, body: bytes, answer: bytes, settings: Settings = SETTINGS)
 
 
 def recorded(call: Call) -> RecordedCall:
-    found = record_call(Heard(call.path, call.body, call.answer), now=call.now, settings=SETTINGS, key=BLANKS.key)
+    heard = Heard(call.path, call.body, call.answer, found=write_answers(call.found) if call.found else b"")
+    found = record_call(heard, now=call.now, settings=SETTINGS, key=BLANKS.key)
     assert found is not None
     return found
 

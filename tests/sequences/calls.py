@@ -2,11 +2,11 @@
 
 import sys
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from enum import StrEnum
+from enum import Enum, StrEnum, auto
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -17,14 +17,18 @@ from hooks.errors import HookError
 from hooks.k8s.types import Manifest
 from hooks.metacontroller.effects import Effect
 from hooks.metacontroller.protocol import (
+    ObjectQuery,
+    QueryAnswer,
     SyncAnswer,
     parse_customize_request,
     parse_sync_request,
     write_customize_answer,
     write_sync_answer,
 )
+from hooks.metacontroller.queries import ObjectSource
 from hooks.offline.simulator.clock import Clock
 from hooks.offline.simulator.metacontroller.webhook import HookAnswer
+from hooks.offline.simulator.queries import ClusterReader
 from hooks.policy import held
 from hooks.settings import Settings, parse_settings
 from hooks.settings.facts import Facts
@@ -44,6 +48,7 @@ class Call:
     """One sync or finalize call: when, to which path, with which bytes, and what came of it.
 
     `code` is what Metacontroller got, `answer` what the hook said, `effects` what it asked for, heard or not.
+    `found` is what it read meanwhile.
     """
 
     path: str
@@ -52,6 +57,7 @@ class Call:
     code: int
     answer: bytes
     effects: tuple[Effect, ...] = ()
+    found: Mapping[ObjectQuery, QueryAnswer] = field(default_factory=dict)
 
     @property
     def hook(self) -> str:
@@ -97,11 +103,24 @@ def no_helper(*_: object) -> Any:
     raise AssertionError("neither models nor etcd are a part of these tests")
 
 
+class Reading(Enum):
+    """What becomes of reads on demand."""
+
+    IS_TRUE = auto()
+    FAILS = auto()
+    IS_OLD = auto()
+
+
 class Server:
     """What answers Metacontroller: hooks that can be started again, and a network that loses calls."""
 
     def __init__(self, clock: Clock, carry_out: Callable[[tuple[Effect, ...]], None], **settings: str) -> None:
-        self.table: dict[str, app.Hook] = dict(app.all_hooks(no_helper, no_helper, no_helper))
+        self.table: dict[str, app.Hook] = dict(
+            app.all_hooks(no_helper, no_helper, no_helper, ObjectSource(read=self._read))
+        )
+        self.reader, self.reading = ClusterReader(), Reading.IS_TRUE
+        self._seen: dict[ObjectQuery, QueryAnswer] = {}
+        self._found: dict[ObjectQuery, QueryAnswer] = {}
         self.losses: deque[Loss] = deque()
         self.calls: list[Call] = []
         self.unheard: set[tuple[str, str]] = set()
@@ -120,6 +139,24 @@ class Server:
         self._settings: Settings = parse_settings({}, settings)
         forget()
 
+    def _read(self, queries: Sequence[ObjectQuery]) -> Mapping[ObjectQuery, QueryAnswer]:
+        """What hooks read on demand; a read may fail, or show what was there a while ago."""
+        found = self._spoil(queries, self.reader.read(queries))
+        self._found.update(found)
+        return found
+
+    def _spoil(
+        self, queries: Sequence[ObjectQuery], now: Mapping[ObjectQuery, QueryAnswer]
+    ) -> Mapping[ObjectQuery, QueryAnswer]:
+        match self.reading:
+            case Reading.FAILS:
+                return dict.fromkeys(queries, QueryAnswer(fault="the API server answers 403"))
+            case Reading.IS_OLD:
+                return {query: self._seen.setdefault(query, now[query]) for query in queries}
+            case Reading.IS_TRUE:
+                self._seen.update(now)
+                return now
+
     def __call__(self, path: str, body: bytes) -> HookAnswer:
         loss = self.between(path)
         if path.endswith("/customize"):
@@ -129,11 +166,13 @@ class Server:
         self._note(path, body, is_lost=loss is not None)
         if loss is not None and loss is not Loss.TIMED_OUT:
             return _lost(loss)
-        now = self.now
+        now, self._found = self.now, {}
         code, answer, effects = self.answer(path, body, now)
         if loss is Loss.TIMED_OUT:
             code = 504
-        self.calls.append(Call(path=path, body=body, now=now, code=code, answer=answer, effects=effects))
+        self.calls.append(
+            Call(path=path, body=body, now=now, code=code, answer=answer, effects=effects, found=self._found)
+        )
         self._carry_out(effects)
         return code, {}, answer
 

@@ -12,7 +12,7 @@ from hooks.k8s.types import GroupVersionKind, Manifest, controller_of
 from hooks.offline.simulator.store import copy_json, ref_of
 from hooks.offline.simulator.workloads.pods import PodFault
 from tests import make
-from tests.sequences.calls import Loss, forget
+from tests.sequences.calls import Loss, Reading, forget
 from tests.sequences.wishes import GRAPH, MAX_REPLICAS, graph
 from tests.sequences.world import NAMESPACE, World
 
@@ -353,6 +353,12 @@ def _other_rules(_child: Manifest) -> dict[str, Any]:
     return {"rules": []}
 
 
+def spoil_reads(world: World) -> str:
+    """What the hooks read on demand fails, or is old, until it is true again."""
+    world.server.reading = world.rng.choice([found for found in Reading if found is not world.server.reading])
+    return f"reads: {world.server.reading.name}"
+
+
 _HAND_EDITS: Mapping[GroupVersionKind, tuple[Callable[[Manifest], dict[str, Any]], ...]] = {
     kinds.DEPLOYMENT: (_other_label, _other_replicas, _other_image),
     contract.COMPONENT: (_other_label, _other_replicas, _other_image_of_component),
@@ -390,6 +396,7 @@ DISTURBANCES: Mapping[str, tuple[Disturbance, int]] = {
     "no-policy": (allow_updates, 2),
     "taken-name": (take_name, 1),
     "name-given-back": (give_name_back, 2),
+    "reads": (spoil_reads, 2),
 }
 """Name to what happens and how often compared with the others."""
 
@@ -402,6 +409,7 @@ def calm(world: World) -> None:
     world.refused.clear()
     give_name_back(world)
     world.server.losses.clear()
+    world.server.reading = Reading.IS_TRUE
     world.lost_effects = 0
 
 

@@ -117,6 +117,7 @@ class World:
             policy=self._refuse,
         )
         self.cluster = SimulatedCluster(setup, self.clock)
+        self.server.reader.source = self.cluster.reader
 
     @property
     def graph(self) -> Manifest | None:

@@ -22,7 +22,9 @@ from hooks.k8s.types import (
     labels_of,
     name_of,
 )
-from hooks.metacontroller.protocol import SyncRequest
+from hooks.metacontroller.protocol import ObjectQuery, SyncRequest
+
+LABEL_JOB_NAME = "job-name"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,6 +123,12 @@ def observe(request: SyncRequest) -> ObservedRequest:
             for child in children.all()
         ),
     )
+
+
+def query_job_pods(parent: ReadManifest) -> ObjectQuery:
+    """The query for the pods of the profiling Job, which have the label that the Job controller sets."""
+    metadata = parent["metadata"]
+    return ObjectQuery(kinds.POD, metadata["namespace"], labels=((LABEL_JOB_NAME, job_name(metadata["name"])),))
 
 
 def _key(found: ReadManifest) -> tuple[str, str]:

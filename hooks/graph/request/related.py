@@ -9,14 +9,11 @@ from hooks import contract
 from hooks.api.base import parse_parent
 from hooks.api.graph_request import GraphRequest
 from hooks.errors import InvalidSpec
-from hooks.graph.request.names import job_name, output_config_map_name
+from hooks.graph.request.names import output_config_map_name
 from hooks.k8s import kinds
 from hooks.k8s.names import fit_label_value
 from hooks.metacontroller.protocol import CustomizeRequest, RelatedRule
-from hooks.settings import Settings, Switch
-
-LABEL_JOB_NAME = "job-name"
-"""Label that the Job controller sets on a Job's pods."""
+from hooks.settings import Settings
 
 
 def resolve_related(request: CustomizeRequest, settings: Settings) -> list[RelatedRule]:
@@ -46,7 +43,5 @@ def _rules(request: GraphRequest, settings: Settings) -> Iterator[RelatedRule]:
     if spec.auto_apply:
         # All graphs of the namespace: the name is not known yet, and users may remove labels.
         yield RelatedRule.of(contract.GRAPH, target)
-    if settings.explain_pods is Switch.ON:
-        yield RelatedRule.of(kinds.POD, metadata.namespace, match_labels={LABEL_JOB_NAME: job_name(metadata.name)})
     if spec.enable_gpu_discovery and not settings.installation:
         yield RelatedRule.of(kinds.NODE)

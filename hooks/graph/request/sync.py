@@ -9,19 +9,21 @@ from hooks.graph.request.build import build_children, keep_children
 from hooks.graph.request.conditions import StatusInput, is_overdue
 from hooks.graph.request.events import EventDetails, find_events
 from hooks.graph.request.fingerprint import is_edited
-from hooks.graph.request.observe import ObservedRequest, observe
-from hooks.graph.request.phases import FIXED_STATES, Position, RequestState
+from hooks.graph.request.observe import ObservedRequest, observe, query_job_pods
+from hooks.graph.request.phases import FIXED_STATES, JobState, Position, RequestState
 from hooks.graph.request.plan import plan_request
 from hooks.graph.request.previous import PreviousRequestStatus
 from hooks.graph.request.profiler_config import uses_ai_configurator
 from hooks.graph.request.related import resolve_related
 from hooks.graph.request.status import report, report_edit, report_end, report_unreadable
 from hooks.graph.request.validate import validate_request
+from hooks.k8s import kinds
 from hooks.k8s.types import Json
 from hooks.metacontroller.parent_key import CACHED_PARENTS, make_parent_key, read_parent_key
 from hooks.metacontroller.protocol import CustomizeRequest, RelatedRule, SyncAnswer, SyncRequest
+from hooks.policy.looking import Lookup, plan_look
 from hooks.problems import Problem
-from hooks.settings import Settings
+from hooks.settings import Settings, Switch
 from hooks.settings.facts import Facts
 from hooks.validation.reading import add_problems
 
@@ -48,11 +50,15 @@ def sync(request: SyncRequest, facts: Facts) -> SyncAnswer:
         remarks=plan.remarks,
     )
     looks_again = plan.position in _WAITING and not is_overdue(status["conditions"])
+    lookup = _plan_lookup(request, seen, facts)
     return SyncAnswer(
         children=build_children(plan, seen, request=parent.metadata.name, namespace=parent.metadata.namespace),
         status=status,
         effects=tuple(find_events(request.parent, previous, status, details)),
-        resync_after_seconds=_LOOK_AGAIN_SECONDS if looks_again else 0,
+        resync_after_seconds=_LOOK_AGAIN_SECONDS if looks_again else lookup.seconds,
+        queries=lookup.queries,
+        later=lookup.later,
+        waits=lookup.waits,
         notes=plan.notes,
         problems=plan.problems if plan.position in {Position.REFUSED, Position.UNBUILDABLE} else (),
     )
@@ -72,6 +78,19 @@ def finalize(request: SyncRequest, facts: Facts) -> SyncAnswer:
 def customize(request: CustomizeRequest, facts: Facts) -> list[RelatedRule]:
     """Answer which related objects sync needs: Namespace, the profiler's output, and what the spec names."""
     return resolve_related(request, facts.settings)
+
+
+def _plan_lookup(request: SyncRequest, seen: ObservedRequest, facts: Facts) -> Lookup:
+    """The pods of a Job that has not succeeded, which say why."""
+    job, query = seen.job, query_job_pods(request.parent)
+    if job is None or job.progress is JobState.COMPLETE or facts.settings.explain_pods is Switch.OFF:
+        return Lookup()
+    if query not in request.answered and request.related.has_kind(kinds.POD):
+        return Lookup()
+    if job.progress is JobState.FAILED:
+        return Lookup(queries=(query,))
+    look = plan_look(request.status, facts.now)
+    return Lookup(queries=(query,) if look.is_due else (), later=() if look.is_due else (query,), seconds=look.seconds)
 
 
 @lru_cache(maxsize=CACHED_PARENTS)

@@ -10,10 +10,13 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import IO
+
+from hooks.clients.query_reader import OBJECTS_VARIABLE
 
 START_SECONDS = 20.0
 STOP_SECONDS = 5.0
@@ -70,10 +73,11 @@ class _ServerProcess:
 
 @contextmanager
 def run_servers(
-    settings: Sequence[str], *, prober: bool, heed: Callable[[], None] = _heed_nothing
+    settings: Sequence[str], *, prober: bool, objects_url: str = "", heed: Callable[[], None] = _heed_nothing
 ) -> Iterator[Servers]:
     """Run the hooks server, and the prober beside it; `settings` are `key=value` pairs for both.
 
+    The hooks read objects on demand at `objects_url`, nothing if it is empty.
     `heed` is called again and again, and may raise what ends the wait.
 
     Raises:
@@ -85,7 +89,7 @@ def run_servers(
         if prober:
             running.append(stack.enter_context(_run("prober", pairs)))
             pairs.append(f"prober_url=http://127.0.0.1:{running[0].port}")
-        hooks = stack.enter_context(_run("serve", pairs, "--workers", "1"))
+        hooks = stack.enter_context(_run("serve", pairs, "--workers", "1", variables={OBJECTS_VARIABLE: objects_url}))
         servers = Servers(hooks_url=f"http://127.0.0.1:{hooks.port}", running=(*running, hooks), heed=heed)
         for server in servers.running:
             _wait_until_listening(servers, server)
@@ -93,14 +97,23 @@ def run_servers(
 
 
 @contextmanager
-def _run(command: str, settings: Sequence[str], *options: str) -> Iterator[_ServerProcess]:
-    port = _find_free_port()
+def _run(
+    command: str, settings: Sequence[str], *options: str, variables: Mapping[str, str] = MappingProxyType({})
+) -> Iterator[_ServerProcess]:
+    port = find_free_port()
     arguments = [sys.executable, "-m", "hooks", command, "--bind", f"127.0.0.1:{port}", "--end-with-stdin", *options]
     for pair in settings:
         arguments += ["--set", pair]
     with (
         tempfile.TemporaryFile() as log,
-        subprocess.Popen(arguments, stdin=subprocess.PIPE, stdout=log, stderr=log, start_new_session=True) as process,
+        subprocess.Popen(
+            arguments,
+            stdin=subprocess.PIPE,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+            env={**os.environ, **variables},
+        ) as process,
     ):
         try:
             yield _ServerProcess(name=f"dynamo-hooks {command}", port=port, process=process, log=log)
@@ -130,7 +143,8 @@ def _wait_until_gone(group: int) -> None:
         time.sleep(_POLL_SECONDS)
 
 
-def _find_free_port() -> int:
+def find_free_port() -> int:
+    """A port of loopback that nothing uses."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]

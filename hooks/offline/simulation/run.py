@@ -3,7 +3,7 @@
 import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
@@ -16,14 +16,16 @@ from hooks.k8s.types import GroupVersionKind, Manifest, gvk_of
 from hooks.metacontroller import install_files
 from hooks.metacontroller.controllers import OUR_KINDS
 from hooks.offline.manifests.document import Document
-from hooks.offline.simulation.processes import Servers, run_servers
+from hooks.offline.simulation.processes import Servers, find_free_port, run_servers
 from hooks.offline.simulation.progress import ObjectProgress, has_ended, measure_progress
 from hooks.offline.simulation.trees import ObjectTree, is_ready
 from hooks.offline.simulator.clock import Clock
 from hooks.offline.simulator.cluster import Setup, SimulatedCluster
 from hooks.offline.simulator.engines import Engines, reserve_port, run_engines
+from hooks.offline.simulator.loopback_http import run_listeners
 from hooks.offline.simulator.metacontroller.hook_client import connect_hook
 from hooks.offline.simulator.metacontroller.webhook import Hook
+from hooks.offline.simulator.queries import ClusterReader
 from hooks.offline.simulator.resources import UnknownKind
 from hooks.offline.simulator.store import ApiError, Ref, ref_of
 from hooks.offline.simulator.workloads.pods import PodFault
@@ -109,9 +111,13 @@ class DocumentRefused(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Programs:
-    """What runs in real time: the servers and, for models, the engines that the prober calls."""
+    """What runs in real time: the servers and, for models, the engines that the prober calls.
+
+    `reader` is what the hooks read on demand, of the cluster that is built last.
+    """
 
     servers: Servers
+    reader: ClusterReader
     engines: Engines | None = None
 
 
@@ -127,16 +133,30 @@ def run_programs(
         ServerFailed: a server does not start.
         EngineFailed: no engine can listen on loopback.
     """
-    if not plan.has_models:
-        with run_servers(settings, prober=False, heed=heed) as servers:
-            yield Programs(servers=servers)
-        return
-    with (
-        reserve_port(engine_port) as port,
-        run_engines(port) as engines,
-        run_servers([*settings, f"engine_port={port}", _LOOPBACK_ENGINES], prober=True, heed=heed) as servers,
-    ):
-        yield Programs(servers=servers, engines=engines)
+    reader = ClusterReader()
+    with ExitStack() as stack:
+        url = stack.enter_context(serve_objects(reader))
+        if not plan.has_models:
+            servers = stack.enter_context(run_servers(settings, prober=False, objects_url=url, heed=heed))
+            yield Programs(servers=servers, reader=reader)
+            return
+        port = stack.enter_context(reserve_port(engine_port))
+        engines = stack.enter_context(run_engines(port))
+        given = [*settings, f"engine_port={port}", _LOOPBACK_ENGINES]
+        servers = stack.enter_context(run_servers(given, prober=True, objects_url=url, heed=heed))
+        yield Programs(servers=servers, reader=reader, engines=engines)
+
+
+@contextmanager
+def serve_objects(reader: ClusterReader) -> Iterator[str]:
+    """Serve a cluster's objects on loopback; yields the URL.
+
+    The hooks read while the simulated Metacontroller waits for their answer, so nothing changes meanwhile.
+    """
+    with run_listeners() as listeners:
+        port = find_free_port()
+        listeners.open("127.0.0.1", port, reader.answer)
+        yield f"http://127.0.0.1:{port}"
 
 
 def run_simulation(plan: SimulationPlan, programs: Programs, viewer: Viewer) -> Snapshot:
@@ -151,6 +171,7 @@ def run_simulation(plan: SimulationPlan, programs: Programs, viewer: Viewer) -> 
     """
     with connect_hook(programs.servers.hooks_url) as hook:
         cluster = build_cluster(plan, hook, programs.servers.hooks_url)
+        programs.reader.source = cluster.reader
         roots = apply_documents(cluster, plan.documents, viewer.say)
 
         def look(snapshot: Snapshot) -> None:

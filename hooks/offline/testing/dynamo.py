@@ -18,10 +18,12 @@ from hooks.k8s.types import Manifest, ReadManifest, gvk_of
 from hooks.metacontroller import install_files
 from hooks.metacontroller.controllers import OUR_KINDS
 from hooks.metacontroller.effects import Effect
+from hooks.metacontroller.queries import ObjectSource
 from hooks.model.prober_messages import AdapterPhase
 from hooks.offline.simulation.run import admit_custom
 from hooks.offline.simulator.clock import Clock
 from hooks.offline.simulator.cluster import Setup, SimulatedCluster
+from hooks.offline.simulator.queries import ClusterReader
 from hooks.offline.simulator.resources import OPTIONAL
 from hooks.offline.simulator.workloads.pods import PodFault
 from hooks.offline.testing import builders
@@ -69,7 +71,7 @@ class Dynamo:
     @cached_property
     def client(self) -> JsonClient:
         """Flask's client of the app, for calls by hand: `client.post("/graph/sync", json=…)`; faults are JSON."""
-        app = self._build_app(lambda: self.now, [])
+        app = self._build_app(lambda: self.now, [], ClusterReader())
         app.test_client_class = JsonClient
         client: JsonClient = app.test_client()  # type: ignore[assignment] # Flask's type is that of its own client
         return client
@@ -136,25 +138,34 @@ class Dynamo:
 
     def _start(self) -> tuple[SimulatedCluster, RecordingHook]:
         """An empty cluster at this time with all controllers, and a record of their calls."""
-        clock, effects = Clock(self.now), list[Effect]()
-        hook = RecordingHook(self._build_app(lambda: clock.now, effects), effects)
-        return self._build_cluster(clock, hook, self.installed, self._controllers()), hook
+        clock, effects, reader = Clock(self.now), list[Effect](), ClusterReader()
+        hook = RecordingHook(self._build_app(lambda: clock.now, effects, reader), effects)
+        cluster = self._build_cluster(clock, hook, self.installed, self._controllers())
+        reader.source = cluster.reader
+        return cluster, hook
 
     def _start_before(self, obj: ReadManifest, seconds: float) -> SimulatedCluster:
         """An empty cluster that begins before this time; it has controllers if the object is one of the five kinds."""
-        clock, effects = Clock(self.now - timedelta(seconds=seconds)), list[Effect]()
-        hook = RecordingHook(self._build_app(lambda: clock.now, effects), effects)
+        clock, effects, reader = Clock(self.now - timedelta(seconds=seconds)), list[Effect](), ClusterReader()
+        hook = RecordingHook(self._build_app(lambda: clock.now, effects, reader), effects)
         is_ours = gvk_of(obj) in OUR_KINDS
         installed = self.installed if is_ours else frozenset(OPTIONAL)
-        return self._build_cluster(clock, hook, installed, self._controllers() if is_ours else [])
+        cluster = self._build_cluster(clock, hook, installed, self._controllers() if is_ours else [])
+        reader.source = cluster.reader
+        return cluster
 
-    def _build_app(self, clock: Callable[[], datetime], effects: list[Effect]) -> Flask:
+    def _build_app(self, clock: Callable[[], datetime], effects: list[Effect], reader: ClusterReader) -> Flask:
         settings = parse_settings({}, self.settings)
         return create_app(
             settings,
             clock,
             carry_out=lambda found, _source: keep_effects(effects, found),
-            hooks=served_hooks(settings, lambda wanted, _sync_id: self.prober(wanted), check=believe_addresses),
+            hooks=served_hooks(
+                settings,
+                lambda wanted, _sync_id: self.prober(wanted),
+                check=believe_addresses,
+                source=ObjectSource(read=reader.read, is_free=True),
+            ),
         )
 
     def _controllers(self) -> list[Manifest]:

@@ -15,7 +15,6 @@ from hooks.operating.migration.first_sync import Key
 from hooks.operating.migration.found import Found
 from hooks.operating.migration.steps import Action, Change, Phase, Plan, Step, sort_steps
 from hooks.operating.migration.upstream import (
-    FINALIZER,
     RunningOperator,
     find_running,
     graph_of,
@@ -173,7 +172,7 @@ def _plan_references(found: Found, steps: Iterable[Step]) -> Iterator[Step]:
 def _plan_finalizers(found: Found) -> Iterator[Step]:
     for kind in _FREED:
         for live in found.world.of_kind(kind):
-            if FINALIZER not in (live["metadata"].get("finalizers") or ()):
+            if contract.GO_FINALIZER not in (live["metadata"].get("finalizers") or ()):
                 continue
             why = "only the Go operator would remove it, so the object could never be deleted"
             yield Step(
@@ -184,6 +183,6 @@ def _plan_finalizers(found: Found) -> Iterator[Step]:
                 action=Action.FREE,
                 phase=Phase.FINALIZERS,
                 why="it is being deleted, and " + why if is_deleting(live) else why,
-                change=Change(finalizer=FINALIZER),
+                change=Change(finalizer=contract.GO_FINALIZER),
                 graph=graph_of(live),
             )

@@ -21,9 +21,6 @@ from hooks.k8s.types import (
 )
 from hooks.policy import identity
 
-FINALIZER = "nvidia.com/finalizer"
-"""On graphs, components, models and requests; without the Go operator nobody removes it."""
-
 OPERATOR_NAME = "dynamo-operator"
 """Value of `app.kubernetes.io/name` on the operator's Deployment. Other operators share `control-plane`."""
 

@@ -2,18 +2,41 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 import pytest
 
 from hooks.offline.simulation import run
 from hooks.offline.simulation.processes import Servers, run_servers
+from hooks.offline.simulation.run import serve_objects
+from hooks.offline.simulator.loopback_http import Request, Response
+from hooks.offline.simulator.queries import ClusterReader
+
+
+class CurrentReader(ClusterReader):
+    """The objects of the simulation that runs."""
+
+    now: ClusterReader
+
+    def answer(self, request: Request) -> Response:
+        return self.now.answer(request)
+
+
+@dataclass
+class SharedServers:
+    """A hooks server, and from where it reads objects."""
+
+    servers: Servers
+    reader: CurrentReader
+    url: str
 
 
 @pytest.fixture(scope="session")
-def shared_servers() -> Iterator[Servers]:
+def shared_servers() -> Iterator[SharedServers]:
     """A hooks server with the settings' defaults, which most simulations need."""
-    with run_servers((), prober=False) as servers:
-        yield servers
+    reader = CurrentReader()
+    with serve_objects(reader) as url, run_servers((), prober=False, objects_url=url) as servers:
+        yield SharedServers(servers, reader, url)
 
 
 @pytest.fixture(autouse=True)
@@ -21,11 +44,20 @@ def share_servers(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatc
     """Let `simulate` find a server that runs, where it would start the same."""
 
     @contextmanager
-    def find_or_run(settings: Sequence[str], *, prober: bool, heed: Callable[[], None]) -> Iterator[Servers]:
+    def find_or_serve(reader: ClusterReader) -> Iterator[str]:
+        shared: SharedServers = request.getfixturevalue("shared_servers")
+        shared.reader.now = reader
+        yield shared.url
+
+    @contextmanager
+    def find_or_run(
+        settings: Sequence[str], *, prober: bool, objects_url: str, heed: Callable[[], None]
+    ) -> Iterator[Servers]:
         if prober or settings:
-            with run_servers(settings, prober=prober, heed=heed) as servers:
+            with run_servers(settings, prober=prober, objects_url=objects_url, heed=heed) as servers:
                 yield servers
         else:
-            yield request.getfixturevalue("shared_servers")
+            yield request.getfixturevalue("shared_servers").servers
 
     monkeypatch.setattr(run, "run_servers", find_or_run)
+    monkeypatch.setattr(run, "serve_objects", find_or_serve)

@@ -16,10 +16,12 @@ from hooks.metacontroller.protocol import (
     write_customize_answer,
     write_sync_answer,
 )
+from hooks.metacontroller.queries import ObjectSource, answer_with
 from hooks.offline.simulation.run import admit_custom
 from hooks.offline.simulator.clock import Clock
 from hooks.offline.simulator.cluster import AdmitCustom, Setup, SimulatedCluster
 from hooks.offline.simulator.metacontroller.webhook import Hook, HookAnswer
+from hooks.offline.simulator.queries import ClusterReader
 from hooks.settings import parse_settings
 from hooks.settings.facts import Facts
 
@@ -54,19 +56,21 @@ def build_switchable(
     late: Collection[GroupVersionKind] = (),
 ) -> SimulatedCluster:
     """The same; the settings are read at each call, so that the caller can change them."""
-    clock = Clock()
+    clock, reader = Clock(), ClusterReader()
     controllers = [
         found for found in install_files.controllers(URL, installed) if found["kind"] == "CompositeController"
     ]
     setup = Setup(
-        hook=_call_cores(clock, settings),
+        hook=_call_cores(clock, settings, ObjectSource(read=reader.read)),
         controllers=[_with_secrets(found) for found in controllers],
         crds=CRDS,
         optional=frozenset(installed),
         admit=admit,
         late=late,
     )
-    return SimulatedCluster(setup, clock)
+    cluster = SimulatedCluster(setup, clock)
+    reader.source = cluster.reader
+    return cluster
 
 
 def _with_secrets(controller: Manifest) -> Manifest:
@@ -78,7 +82,7 @@ def _with_secrets(controller: Manifest) -> Manifest:
     return {**controller, "spec": {**controller["spec"], "childResources": [*declared, rule]}}
 
 
-def _call_cores(clock: Clock, settings: Mapping[str, str]) -> Hook:
+def _call_cores(clock: Clock, settings: Mapping[str, str], source: ObjectSource) -> Hook:
     def hook(path: str, body: bytes) -> HookAnswer:
         name, call = path.strip("/").split("/")
         core, kind = _CORES[name]
@@ -86,6 +90,7 @@ def _call_cores(clock: Clock, settings: Mapping[str, str]) -> Hook:
         if call == "customize":
             return 200, {}, write_customize_answer(core.customize(parse_customize_request(body, kind), facts))
         request = parse_sync_request(body, kind)
-        return 200, {}, write_sync_answer(getattr(core, call)(request, facts), request.children)
+        function = answer_with(core.sync, source) if call == "sync" else core.finalize
+        return 200, {}, write_sync_answer(function(request, facts), request.children)
 
     return hook

@@ -183,6 +183,15 @@ def test_roles_of_graphs_have_the_names_of_the_settings() -> None:
     assert "bind clusterroles.rbac.authorization.k8s.io dynamo-hooks-planner" not in rights
 
 
+EXPLAINS = {
+    *(f"{verb} pods" for verb in ("get", "list")),
+    *(f"get {resource}" for resource in ("persistentvolumeclaims", "serviceaccounts", "services")),
+    *("get deployments.apps", "get ingresses.networking.k8s.io"),
+    *(f"get {resource}.rbac.authorization.k8s.io" for resource in ("rolebindings", "roles")),
+}
+"""What the hooks read to say why something is not ready, beside what effects and counts need."""
+
+
 @pytest.mark.parametrize(
     ("variables", "lacks"),
     [
@@ -190,7 +199,8 @@ def test_roles_of_graphs_have_the_names_of_the_settings() -> None:
         ({"DYNAMO_HOOKS_EFFECT_EVENTS": "off"}, {"create events"}),
         ({"DYNAMO_HOOKS_EFFECT_WRITE_BACK": "off"}, {"patch dynamographdeployments.nvidia.com"}),
         ({"DYNAMO_HOOKS_ENGINE_ADDRESSES": "pods"}, set()),
-        ({"DYNAMO_HOOKS_ENGINE_ADDRESSES": "routable"}, {"get pods"}),
+        ({"DYNAMO_HOOKS_ENGINE_ADDRESSES": "routable", "DYNAMO_HOOKS_EXPLAIN_PODS": "off"}, EXPLAINS),
+        ({"DYNAMO_HOOKS_EXPLAIN_PODS": "off"}, EXPLAINS - {"get pods"}),
     ],
 )
 def test_hooks_need_only_the_rights_of_their_effects(variables: dict[str, str], lacks: set[str]) -> None:
@@ -208,7 +218,7 @@ def test_hooks_of_a_restricted_installation_need_rights_in_its_namespace() -> No
 
 
 def test_only_pod_of_hooks_without_effects_needs_the_pods_of_engines_alone() -> None:
-    names = ("EFFECT_EVENTS", "EFFECT_WRITE_BACK", "EFFECT_SCALE", "RESOURCE_COUNTS")
+    names = ("EFFECT_EVENTS", "EFFECT_WRITE_BACK", "EFFECT_SCALE", "RESOURCE_COUNTS", "EXPLAIN_PODS")
     off = {f"DYNAMO_HOOKS_{name}": "off" for name in names}
     assert words(plan_hooks_rights(good(workloads=(alone(off),)))) == {"get pods"}
     off["DYNAMO_HOOKS_ENGINE_ADDRESSES"] = "any"

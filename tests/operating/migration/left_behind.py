@@ -14,7 +14,7 @@ from typing import Any
 from hooks import contract
 from hooks.k8s import kinds
 from hooks.k8s.types import Manifest
-from hooks.operating.migration.upstream import APPLIED_HASH, FINALIZER
+from hooks.operating.migration.upstream import APPLIED_HASH
 from hooks.policy.identity import model_hash
 from hooks.world.ownership import controller_reference
 
@@ -132,7 +132,7 @@ def graph_of(entry: Entry, number: int = 0) -> Manifest:
         "uid": f"graph-{number}",
         "generation": 1,
     }
-    return {**graph, "metadata": {**metadata, "finalizers": [FINALIZER], "resourceVersion": "1"}}
+    return {**graph, "metadata": {**metadata, "finalizers": [contract.GO_FINALIZER], "resourceVersion": "1"}}
 
 
 def components_of(entry: Entry, graph: Manifest, *, ready: bool = True) -> Iterator[Manifest]:
@@ -141,7 +141,7 @@ def components_of(entry: Entry, graph: Manifest, *, ready: bool = True) -> Itera
     for service, component in sorted(entry["operator"]["dcds"].items()):
         typed = {"apiVersion": contract.COMPONENT.api_version, "kind": contract.COMPONENT.kind}
         stored = own({**typed, **without_nulls(component), "status": _component_status(ready=ready)}, graph)
-        stored["metadata"]["finalizers"] = [FINALIZER]
+        stored["metadata"]["finalizers"] = [contract.GO_FINALIZER]
         yield stored
         yield from _parts(entry["operator"]["rendered"][service], stored, ready=ready)
 

@@ -15,7 +15,6 @@ from hooks.cli.refusals import describe_refusal
 from hooks.clients.api_server import Refused
 from hooks.k8s import kinds
 from hooks.operating.cluster import Cluster
-from hooks.operating.migration.upstream import FINALIZER
 from tests.operating.migration.left_behind import NAMESPACE, stand_in
 from tests.operating.migration.moved import Moved, moved
 from tests.operating.migration.played_cluster import play
@@ -96,7 +95,7 @@ def test_apply_does_the_work_once(run: Run, world: Moved) -> None:
     assert result.stdout.startswith("9 objects: ")
     assert "Namespace" not in result.stdout
     assert result.stderr.endswith("Done.\n")
-    assert FINALIZER not in world.graph("llm")["metadata"].get("finalizers", ())
+    assert contract.GO_FINALIZER not in world.graph("llm")["metadata"].get("finalizers", ())
     assert run("--apply").stdout == "There is nothing to migrate.\n"
 
 
@@ -115,7 +114,7 @@ def test_operator_that_runs_is_refused(run: Run, world: Moved) -> None:
     result = run("--apply")
     assert result.exit_code == 1
     assert "Refused: the Go operator runs (Deployment default/manager) and would undo the migration: " in result.stderr
-    assert FINALIZER in world.graph("llm")["metadata"]["finalizers"]
+    assert contract.GO_FINALIZER in world.graph("llm")["metadata"]["finalizers"]
 
 
 def test_plan_says_that_it_will_be_refused(run: Run, world: Moved) -> None:
@@ -131,7 +130,7 @@ def test_force_overrides_the_refusal(run: Run, world: Moved) -> None:
     result = run("--apply", "--force")
     assert result.exit_code == 0
     assert "Overridden by --force: the Go operator runs" in result.stderr
-    assert FINALIZER not in world.graph("llm")["metadata"].get("finalizers", ())
+    assert contract.GO_FINALIZER not in world.graph("llm")["metadata"].get("finalizers", ())
 
 
 def test_pods_that_restart_are_counted(run: Run, world: Moved) -> None:
@@ -187,7 +186,7 @@ def test_right_that_lacks_is_said_before_anything_is_changed(
     result = run("--apply")
     assert result.exit_code == 1
     assert "Refused: you may not patch services in default: ask who administers the cluster" in result.stderr
-    assert FINALIZER in world.graph("llm")["metadata"]["finalizers"]
+    assert contract.GO_FINALIZER in world.graph("llm")["metadata"]["finalizers"]
 
 
 @pytest.mark.parametrize(
@@ -209,4 +208,4 @@ def test_way_back_is_printed_and_nothing_else_is_done(run: Run, world: Moved) ->
     assert "-n team" in result.stdout
     assert f'"{contract.ANNOTATION_RENDERING}": null' in result.stdout
     assert "--reset-then-reuse-values --set dynamo-operator.enabled=true" in result.stdout  # the move set it to false
-    assert FINALIZER in world.graph("llm")["metadata"]["finalizers"]
+    assert contract.GO_FINALIZER in world.graph("llm")["metadata"]["finalizers"]

@@ -14,7 +14,6 @@ from hooks.operating.migration.found import Found
 from hooks.operating.migration.planner import plan_migration
 from hooks.operating.migration.reading import WEBHOOKS
 from hooks.operating.migration.steps import Action, Phase, Plan, Step
-from hooks.operating.migration.upstream import FINALIZER
 from hooks.policy.held import FOREIGN_REVISION, HeldMark
 from hooks.settings import parse_settings
 from hooks.settings.facts import Facts
@@ -237,7 +236,7 @@ def test_graph_that_is_deleted_takes_back_what_it_lost_and_is_freed() -> None:
 
 
 def test_model_is_freed() -> None:
-    metadata = {"name": "lora", "namespace": NAMESPACE, "uid": "m", "finalizers": [FINALIZER]}
+    metadata = {"name": "lora", "namespace": NAMESPACE, "uid": "m", "finalizers": [contract.GO_FINALIZER]}
     model = {"apiVersion": contract.MODEL.api_version, "kind": contract.MODEL.kind, "metadata": metadata, "spec": {}}
     (step,) = plan(model).steps
     assert step.action is Action.FREE

@@ -9,7 +9,6 @@ from hooks.k8s.conditions import find_condition
 from hooks.k8s.types import name_of
 from hooks.operating.migration.execution import carry_out
 from hooks.operating.migration.reading import WEBHOOKS, read_found
-from hooks.operating.migration.upstream import FINALIZER
 from tests.operating.migration.left_behind import NAMESPACE, entries, one_set, stand_in
 from tests.operating.migration.moved import FACTS, Moved, moved
 from tests.operating.migration.played_cluster import play
@@ -218,5 +217,5 @@ def test_other_namespace_is_not_touched() -> None:
     world = moved([stand_in()])
     found = read_found(play(world.simulated), "other", FACTS)
     assert found.world.objects == {}
-    assert FINALIZER in world.graph(GRAPH)["metadata"]["finalizers"]
+    assert contract.GO_FINALIZER in world.graph(GRAPH)["metadata"]["finalizers"]
     assert name_of(world.graph(GRAPH)) == GRAPH

@@ -40,7 +40,7 @@ def plan_metacontroller_rights(facts: InstallationFacts) -> list[Right]:
 
 
 def plan_hooks_rights(facts: InstallationFacts) -> list[Right]:
-    """The rights that the hooks' account needs: for its effects, to read pods, and for the Lease of several pods.
+    """The rights that the hooks' account needs: for its effects, its reads, and the Lease of several pods.
 
     All but those to the Lease are in the installation's namespace, if it is restricted.
     """
@@ -90,7 +90,7 @@ def _judge(holder: str, user: str, rights: list[Right], facts: InstallationFacts
     lost = (
         "controllers do not start, or syncs fail"
         if holder == METACONTROLLER
-        else "effects are refused, or no adapter is loaded"
+        else "effects are refused, no adapter is loaded, or causes stay vague"
     )
     text += f", so {lost}"
     yield error(about, text, _grant(facts))
@@ -149,6 +149,14 @@ def _hooks_needs(found: ReadManifest, facts: InstallationFacts) -> Iterator[_Nee
     for rule in _rules_of("dynamo-hooks-effects"):
         if switches.get(rule["resources"][0], any_effect):
             yield from _expand(rule, where)
+    if _is_on(variables, "EXPLAIN_PODS"):
+        groups = {
+            str(optional["apiVersion"]).partition("/")[0]: name for name, optional in read_optional_kinds().items()
+        }
+        declared = {kind for controller in facts.own_controllers for kind in find_declared(controller)}
+        for rule in _rules_of("dynamo-hooks-reads"):
+            if groups.get(rule["apiGroups"][0]) in {None, *declared}:
+                yield from _expand(rule, where)
     if _is_on(variables, "RESOURCE_COUNTS"):
         for rule in _rules_of("dynamo-hooks-resource-counts"):
             yield from _expand(rule, where)

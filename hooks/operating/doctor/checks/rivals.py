@@ -17,8 +17,6 @@ from hooks.operating.doctor.facts import (
 from hooks.operating.doctor.finding import Finding, describe, error, ok, warning
 from hooks.operating.doctor.remedies import MIGRATE
 
-OLD_FINALIZER = "nvidia.com/finalizer"
-
 
 def check_operator(facts: InstallationFacts) -> list[Finding]:
     """Whether the Go operator runs, or left webhooks or finalizers."""
@@ -86,7 +84,7 @@ def _is_foreign(webhook: ReadManifest, namespaces: set[str]) -> bool:
 
 
 def _find_finalizers(facts: InstallationFacts) -> Iterator[Finding]:
-    left = [p for p in facts.parents if OLD_FINALIZER in (p["metadata"].get("finalizers") or ())]
+    left = [p for p in facts.parents if contract.GO_FINALIZER in (p["metadata"].get("finalizers") or ())]
     if left and not any(wanted_replicas(found) > 0 for found in facts.operators):
         text = (
             f"{len(left)} objects, such as {describe(left[0])}, have the Go operator's finalizer: deletion never ends"

@@ -1,0 +1,164 @@
+"""Reads objects on demand from the API server, for what a sync would like to know: bounded in size, time and number.
+
+An API server that is slow, refuses, or does not answer makes an answer vaguer, and never fails it. What was read a
+moment ago is used again, and for a minute where nothing newer can be had.
+"""
+
+import os
+import threading
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from hooks.clients.api_server import ApiServer, Conversation, Refused, collection_path, object_path
+from hooks.k8s.types import GroupVersionKind, ReadManifest
+from hooks.metacontroller.protocol import ObjectQuery, QueryAnswer
+from hooks.metacontroller.queries import ObjectSource, refuse_queries
+
+READ_SECONDS, DEADLINE_SECONDS = 1.0, 2.0
+"""How long a call begins further reads, and how long the last answer may take: Metacontroller waits ten seconds."""
+MOST_READERS = 4
+"""How many calls read at the same time; the others wait no longer than `READ_SECONDS`."""
+MOST_OBJECTS = 100
+"""Objects of one list; the pods of a workload fail alike, so the first ones say why."""
+FRESH_SECONDS, KEPT_SECONDS = 3.0, 60.0
+PAUSE_SECONDS = 5.0
+"""How long nothing is read of a kind in a namespace after the API server refused it, or at all if it did not answer."""
+MOST_KEPT = 256
+
+OBJECTS_VARIABLE = "DYNAMO_SIMULATED_OBJECTS"
+"""Variable in which `dynamo-hooks simulate` tells the hooks where it serves its objects, by plain HTTP on loopback."""
+
+_FORBIDDEN = "the hooks may not read {kind} objects; give their account the right to get and list them"
+_UNREACHABLE = "the API server does not answer the hooks; check that they reach it"
+_BUSY = "too much else is being read; it is tried again"
+_EVERYWHERE = ("", "")
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    at: float
+    answer: QueryAnswer
+
+
+class QueryReader:
+    """Answers queries; safe to use from several threads."""
+
+    def __init__(self, server: ApiServer, fresh_seconds: float = FRESH_SECONDS) -> None:
+        """Take the API server, and for how long what was read is used without reading it again."""
+        self._server = server
+        self._fresh_seconds = fresh_seconds
+        self._lock = threading.Lock()
+        self._kept: OrderedDict[ObjectQuery, _Kept] = OrderedDict()
+        self._faults: dict[tuple[str, str], tuple[float, str]] = {}
+        """By kind and namespace: until when nothing is read there, and why."""
+        self._readers = threading.BoundedSemaphore(MOST_READERS)
+
+    def read(self, queries: Sequence[ObjectQuery]) -> Mapping[ObjectQuery, QueryAnswer]:
+        """The answer to each query. Never raises."""
+        found = {query: kept for query in queries if (kept := self._recall(query, self._fresh_seconds)) is not None}
+        wanted = [query for query in queries if query not in found]
+        if wanted and self._readers.acquire(timeout=READ_SECONDS):
+            try:
+                found |= self._read(wanted)
+            finally:
+                self._readers.release()
+        return {query: found[query] if query in found else self._fall_back(query, _BUSY) for query in queries}
+
+    def _read(self, queries: Sequence[ObjectQuery]) -> dict[ObjectQuery, QueryAnswer]:
+        """Read one after the other; those that come too late have no answer."""
+        found: dict[ObjectQuery, QueryAnswer] = {}
+        with self._server.converse(DEADLINE_SECONDS) as conversation:
+            for query in queries:
+                if conversation.server.clock() >= conversation.until - DEADLINE_SECONDS + READ_SECONDS:
+                    break
+                found[query] = self._read_one(conversation, query)
+        return found
+
+    def _read_one(self, conversation: Conversation, query: ObjectQuery) -> QueryAnswer:
+        if fault := self._find_fault(query):
+            return self._fall_back(query, fault)
+        try:
+            answer = QueryAnswer(objects=tuple(_ask(conversation, query)))
+        except Refused as refused:
+            return self._fall_back(query, self._note_fault(query, refused))
+        with self._lock:
+            self._faults.pop(_EVERYWHERE, None)
+            self._keep(query, answer)
+        return answer
+
+    def _recall(self, query: ObjectQuery, seconds: float) -> QueryAnswer | None:
+        """What was found no longer than so many seconds ago."""
+        with self._lock:
+            kept = self._kept.get(query)
+            return kept.answer if kept is not None and self._server.clock() < kept.at + seconds else None
+
+    def _fall_back(self, query: ObjectQuery, fault: str) -> QueryAnswer:
+        return self._recall(query, KEPT_SECONDS) or QueryAnswer(fault=fault)
+
+    def _keep(self, query: ObjectQuery, answer: QueryAnswer) -> None:
+        now = self._server.clock()
+        self._kept[query] = _Kept(now, answer)
+        self._kept.move_to_end(query)
+        while len(self._kept) > MOST_KEPT or now >= next(iter(self._kept.values())).at + KEPT_SECONDS:
+            self._kept.popitem(last=False)
+
+    def _find_fault(self, query: ObjectQuery) -> str:
+        now = self._server.clock()
+        with self._lock:
+            faults = (self._faults.get(where, (0.0, "")) for where in (_EVERYWHERE, (query.kind.key, query.namespace)))
+            return next((reason for until, reason in faults if reason and now < until), "")
+
+    def _note_fault(self, query: ObjectQuery, refused: Refused) -> str:
+        """Keep from reading for a moment, and say why."""
+        status, where = refused.status, (query.kind.key, query.namespace)
+        reason = f"the API server answers {status}" if status else _UNREACHABLE
+        if status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}:
+            reason = _FORBIDDEN.format(kind=query.kind.kind)
+        with self._lock:
+            self._faults[where if status else _EVERYWHERE] = (self._server.clock() + PAUSE_SECONDS, reason)
+            if len(self._faults) > MOST_KEPT:
+                self._faults.clear()
+        return reason
+
+
+def find_reader(server: ApiServer | None, environment: Mapping[str, str] = os.environ) -> ObjectSource:
+    """What reads objects on demand: from the API server, or from the simulated cluster that the environment names."""
+    if url := environment.get(OBJECTS_VARIABLE):
+        nothing = Path(os.devnull)
+        simulated = ApiServer(url=url, token_file=nothing, ca_file=nothing)
+        # Its time is not that of this process.
+        return ObjectSource(read=QueryReader(simulated, fresh_seconds=0).read, is_free=True)
+    return ObjectSource(read=QueryReader(server).read) if server else NO_SOURCE
+
+
+NO_SOURCE = refuse_queries("the hooks have no access to the API server")
+"""What reads nothing, where there is no API server."""
+
+
+def _ask(conversation: Conversation, query: ObjectQuery) -> Iterator[ReadManifest]:
+    """The objects of a query; none of a kind that is not installed.
+
+    Raises:
+        Refused: the API server refuses, or does not answer.
+    """
+    if query.name:
+        found = conversation.find(object_path(query.kind, query.namespace, query.name))
+        if found is not None:
+            yield _trim(found, query.kind)
+        return
+    selector = quote(",".join(f"{key}={value}" for key, value in query.labels), safe="")
+    path = f"{collection_path(query.kind, query.namespace)}?labelSelector={selector}&limit={MOST_OBJECTS}"
+    answer = conversation.find(path)
+    for item in (answer or {}).get("items") or ():
+        yield _trim(item, query.kind)
+
+
+def _trim(found: Mapping[str, Any], kind: GroupVersionKind) -> ReadManifest:
+    """The object as a request has it: with its kind, which lists leave out, and without the record of its fields."""
+    metadata = {key: value for key, value in found["metadata"].items() if key != "managedFields"}
+    return {**found, "apiVersion": kind.api_version, "kind": kind.kind, "metadata": metadata}
