@@ -14,10 +14,10 @@ from hooks.clients.api_server import ApiServer
 from hooks.clients.effects import EffectsClient
 from hooks.settings import parse_settings
 from tests.cluster.api_client import ApiClient
-from tests.cluster.control_plane import HOOKS_ACCOUNT, ControlPlane
+from tests.cluster.control_plane import HOOKS_ACCOUNT, READING_ACCOUNT, ControlPlane
 from tests.cluster.dynamo import ROOT
 
-_ROLE = "dynamo-hooks-effects"
+_ROLE, _READS = "dynamo-hooks-effects", "dynamo-hooks-reads"
 
 
 def effects_client(plane: ControlPlane, folder: Path, **settings: str) -> EffectsClient:
@@ -32,17 +32,29 @@ def effects_client(plane: ControlPlane, folder: Path, **settings: str) -> Effect
 def granted_effects(admin: ApiClient) -> Iterator[None]:
     """Let the hooks' account do what the plain manifests let it do, and nothing else."""
     documents = yaml.safe_load_all((ROOT / "metacontroller" / "rbac.yaml").read_text())
-    granted = [document for document in documents if document["metadata"]["name"] == _ROLE]
+    granted = [document for document in documents if document["metadata"]["name"] in {_ROLE, _READS}]
     for document in granted:
         admin.create(document, strict=True)
-    (binding,) = (document for document in granted if document["kind"] == "ClusterRoleBinding")
-    (subject,) = binding["subjects"]
-    assert f"system:serviceaccount:{subject['namespace']}:{subject['name']}" == HOOKS_ACCOUNT
+    for binding in (document for document in granted if document["kind"] == "ClusterRoleBinding"):
+        (subject,) = binding["subjects"]
+        assert f"system:serviceaccount:{subject['namespace']}:{subject['name']}" == HOOKS_ACCOUNT
     try:
         yield
     finally:
         for document in granted:
-            admin.delete(document["apiVersion"], document["kind"], _ROLE)
+            admin.delete(document["apiVersion"], document["kind"], document["metadata"]["name"])
+
+
+def grant_reads(admin: ApiClient) -> None:
+    """Let the reading account read what the plain manifests let the hooks read, as long as the control plane runs."""
+    *_, namespace, name = READING_ACCOUNT.split(":")
+    for document in yaml.safe_load_all((ROOT / "metacontroller" / "rbac.yaml").read_text()):
+        if document["metadata"]["name"] == _READS:
+            renamed = {**document, "metadata": {"name": f"test-{_READS}"}}
+            if "roleRef" in document:
+                subject = {"kind": "ServiceAccount", "namespace": namespace, "name": name}
+                renamed |= {"roleRef": {**document["roleRef"], "name": f"test-{_READS}"}, "subjects": [subject]}
+            admin.create(renamed, strict=True)
 
 
 @contextmanager

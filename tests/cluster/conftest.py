@@ -11,7 +11,7 @@ from hooks.clients.api_server import ApiServer
 from hooks.metacontroller import install_files
 from tests import third_party
 from tests.cluster import binaries
-from tests.cluster.acting_hooks import acting_hooks, effects_client, granted_effects
+from tests.cluster.acting_hooks import acting_hooks, effects_client, grant_reads, granted_effects
 from tests.cluster.api_client import ApiClient
 from tests.cluster.audit import Audit
 from tests.cluster.control_plane import ADMIN, CHART_ACCOUNT, AsAccount, ControlPlane, control_plane
@@ -68,6 +68,7 @@ def plane(programs: binaries.Binaries, tmp_path_factory: pytest.TempPathFactory)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("GOGC", GOGC)
         with control_plane(programs, tmp_path_factory.mktemp("plane"), crds) as started:
+            grant_reads(started.client())
             yield started
 
 
@@ -129,9 +130,9 @@ def metacontroller(plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory
 
 
 @pytest.fixture(scope="module")
-def hooks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """The project's own hooks under gunicorn, as `dynamo-hooks serve` starts them."""
-    with running(hooks_server(tmp_path_factory.mktemp("hooks"), free_port())) as server:
+def hooks(plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """The project's own hooks under gunicorn, as `dynamo-hooks serve` starts them in a pod."""
+    with running(hooks_server(tmp_path_factory.mktemp("hooks"), free_port(), plane=plane)) as server:
         yield server
 
 

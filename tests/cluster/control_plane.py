@@ -26,6 +26,8 @@ CHART_ACCOUNT = "system:serviceaccount:metacontroller:metacontroller"
 """Metacontroller's service account: it may do what a ClusterRoleBinding of the project gives it, and nothing else."""
 HOOKS_ACCOUNT = "system:serviceaccount:dynamo-system:dynamo-hooks"
 """The hooks' service account in the plain manifests; likewise."""
+READING_ACCOUNT = "system:serviceaccount:dynamo-system:dynamo-hooks-reads"
+"""The account of hooks that only read: it has, in the whole session, what the plain manifests give for that."""
 
 AsAccount = Callable[[str], ApiServer]
 """Gives the API server as a service account of a test's namespace sees it."""
@@ -37,6 +39,7 @@ USERS = {
     METACONTROLLER: "system:masters",
     CHART_ACCOUNT: "system:serviceaccounts",
     HOOKS_ACCOUNT: "system:serviceaccounts",
+    READING_ACCOUNT: "system:serviceaccounts",
 }
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import requests
 
-from tests.cluster.control_plane import METACONTROLLER, ControlPlane
+from tests.cluster.control_plane import METACONTROLLER, READING_ACCOUNT, ControlPlane
 from tests.cluster.processes import Server
 from tests.ports import free_port
 
@@ -56,10 +56,24 @@ def metacontroller_server(plane: ControlPlane, folder: Path, user: str = METACON
     return HttpServer("metacontroller", command, folder, url=f"http://{metrics}", health=f"http://{health}/healthz")
 
 
-def hooks_server(folder: Path, port: int, *settings: str, token_file: Path | None = None) -> HttpServer:
-    """The project's hooks, not yet started; settings are `key=value`; with a token file they ask for the token."""
+NO_EFFECTS = ("effect_events=off", "effect_scale=off", "effect_write_back=off")
+
+
+def hooks_server(
+    folder: Path, port: int, *settings: str, token_file: Path | None = None, plane: ControlPlane | None = None
+) -> HttpServer:
+    """The project's hooks, not yet started; settings are `key=value`; with a token file they ask for the token.
+
+    With a control plane they read objects there on demand, and have no effects.
+    """
     url = f"http://127.0.0.1:{port}"
     command = [sys.executable, "-m", "hooks", "serve", f"--bind=127.0.0.1:{port}"]
+    if plane is not None:
+        account = folder / "reading-token"
+        account.write_text(plane.tokens[READING_ACCOUNT])
+        where = [plane.server, str(account), str(plane.certificate)]
+        command[2:4] = ["tests.cluster.hooks_in_pod", *where, "serve"]
+        settings = (*settings, *NO_EFFECTS)
     command += [f"--token-file={token_file}"] if token_file else []
     command += [word for setting in settings for word in ("--set", setting)]
     return HttpServer("hooks", command, folder, url=url, health=f"{url}/readyz")

@@ -41,7 +41,7 @@ def controllers(
 ) -> Iterator[HttpServer]:
     """The hooks with the setting on; the controllers call them."""
     folder = tmp_path_factory.mktemp("one-set")
-    hooks = hooks_server(folder, free_port(), "lws_gangs=on")
+    hooks = hooks_server(folder, free_port(), "lws_gangs=on", plane=plane)
     groups = running_groups(plane, folder, makes_gangs=True)
     with running(hooks), groups, running_controllers(admin, hooks.url, ("lws", "volcano")):
         yield hooks

@@ -13,6 +13,7 @@ from hooks import contract
 from hooks.graph.request.names import job_name, output_config_map_name
 from tests.cluster.api_client import ApiClient, wait_for
 from tests.cluster.audit import Audit
+from tests.cluster.control_plane import ControlPlane
 from tests.cluster.dynamo import DYNAMO, GRAPH, REQUEST, condition, is_ready, running_controllers
 from tests.cluster.processes import Server, running
 from tests.cluster.programs import HttpServer, hooks_server
@@ -26,10 +27,10 @@ QUIET_SECONDS = 1.5
 
 
 @pytest.fixture(scope="module")
-def hooks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def hooks(plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """Hooks that know their own image, as every installation tells them."""
     settings = (f"hooks_image={jobs.HOOKS_IMAGE}", "request_namespaces=any")
-    with running(hooks_server(tmp_path_factory.mktemp("hooks"), free_port(), *settings)) as server:
+    with running(hooks_server(tmp_path_factory.mktemp("hooks"), free_port(), *settings, plane=plane)) as server:
         yield server
 
 

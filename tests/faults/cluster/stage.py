@@ -145,7 +145,7 @@ def open_stage(plane: ControlPlane, metacontroller: HttpServer, folder: Path, at
     with ExitStack() as stack:
         api = stack.enter_context(own_namespace(admin, "faults"))
         stack.enter_context(granted(admin))
-        hooks, broken = hooks_server(folder, free_port()), _broken_server(folder)
+        hooks, broken = hooks_server(folder, free_port(), plane=plane), _broken_server(folder)
         for server in (hooks, broken):
             server.start()
             stack.callback(server.stop)

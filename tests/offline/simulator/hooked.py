@@ -1,6 +1,6 @@
 """A simulated cluster with the project's own controllers, whose hooks are called as functions and not over HTTP."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
 from hooks import contract
@@ -39,13 +39,15 @@ def build_cluster(
     *,
     admit: AdmitCustom = admit_custom,
     late: Collection[GroupVersionKind] = (),
+    note: Callable[[bytes], object] = len,
     **settings: str,
 ) -> SimulatedCluster:
     """A cluster with those optional kinds, and with the controllers of graphs and components.
 
-    `admit` stores custom resources; with `copy_json` every spec gets past admission. `late` is as in `Setup`.
+    `admit` stores custom resources; with `copy_json` every spec gets past admission. `late` is as in `Setup`. `note`
+    gets the body of each call.
     """
-    return build_switchable(installed, settings, admit=admit, late=late)
+    return build_switchable(installed, settings, admit=admit, late=late, note=note)
 
 
 def build_switchable(
@@ -54,6 +56,7 @@ def build_switchable(
     *,
     admit: AdmitCustom = admit_custom,
     late: Collection[GroupVersionKind] = (),
+    note: Callable[[bytes], object] = len,
 ) -> SimulatedCluster:
     """The same; the settings are read at each call, so that the caller can change them."""
     clock, reader = Clock(), ClusterReader()
@@ -61,7 +64,7 @@ def build_switchable(
         found for found in install_files.controllers(URL, installed) if found["kind"] == "CompositeController"
     ]
     setup = Setup(
-        hook=_call_cores(clock, settings, ObjectSource(read=reader.read)),
+        hook=_call_cores(clock, settings, ObjectSource(read=reader.read), note),
         controllers=[_with_secrets(found) for found in controllers],
         crds=CRDS,
         optional=frozenset(installed),
@@ -82,8 +85,11 @@ def _with_secrets(controller: Manifest) -> Manifest:
     return {**controller, "spec": {**controller["spec"], "childResources": [*declared, rule]}}
 
 
-def _call_cores(clock: Clock, settings: Mapping[str, str], source: ObjectSource) -> Hook:
+def _call_cores(
+    clock: Clock, settings: Mapping[str, str], source: ObjectSource, note: Callable[[bytes], object]
+) -> Hook:
     def hook(path: str, body: bytes) -> HookAnswer:
+        note(body)
         name, call = path.strip("/").split("/")
         core, kind = _CORES[name]
         facts = Facts(now=clock.now, settings=parse_settings({}, settings))
