@@ -107,6 +107,10 @@ Where is …?
 * where a rendered value comes from: hooks/offline/explain/experiments.py, hooks/offline/explain/writers.py
 * what would change a rendered value: hooks/offline/explain/levers.py
 * which pods of a change would find no node: hooks/offline/diff/fitting.py, hooks/offline/diff/nodes.py
+* who refuses a change, or only stores it: hooks/offline/diff/verdicts.py, hooks/operating/dry_run.py
+* what came of a change that was applied: hooks/offline/diff/said.py, hooks/operating/after_apply.py
+* the JSON Schemas of what diff and replay print: hooks/offline/diff/json_schema.py
+* what another version does to recorded objects: hooks/offline/replay/plan.py, hooks/offline/replay/judging.py
 * what a recorded call leaves out: hooks/recording/blanking.py
 * the JSON Schemas for editors: hooks/crds/json_schema.py
 * which authorities stay trusted: hooks/admission/certificates/bundle.py

@@ -36,6 +36,7 @@ FOREIGN = {
     "hooks.component.strategy": "percentages in annotations that users write",
     "hooks.crds.cel": "characters that a literal of CEL must escape",
     "hooks.offline.diff.markdown": "characters that Markdown must escape",
+    "hooks.offline.replay.wording": "no sentence: it blanks names, so that lines about several objects can be equal",
     "hooks.graph.request.profiler_output": "the profiler's report",
     "hooks.k8s.container_reasons": "messages of the kubelet and of registries",
     "hooks.offline.manifests.directories": "the files of Helm and Kustomize",

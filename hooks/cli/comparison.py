@@ -3,6 +3,7 @@
 import click
 import orjson
 
+from hooks.cli.colours import colour
 from hooks.cli.options import read_offline_settings
 from hooks.cli.sides import ComparedSides, compare_sides, fail
 from hooks.offline.diff.as_json import write_json
@@ -41,8 +42,4 @@ def _write(difference: Difference, output: str) -> str:
         case "markdown":
             return write_markdown(difference)
         case _:
-            return write_text(difference, _colour)
-
-
-def _colour(text: str, colour: str) -> str:
-    return click.style(text, bold=True) if colour == "bold" else click.style(text, fg=colour)
+            return write_text(difference, colour)

@@ -10,7 +10,7 @@ from hooks.cli.options import (
     settings_option,
     with_option,
 )
-from hooks.cli.values import parse_namespace
+from hooks.cli.values import parse_namespace, parse_positive
 
 
 @click.command(
@@ -20,9 +20,11 @@ Examples:
   dynamo-hooks diff --from-git origin/main manifests/ what the branch changes
   dynamo-hooks diff --from-cluster graph.yaml         what applying it will do to what runs
   dynamo-hooks diff --from-cluster --fit graph.yaml   and whether its pods find nodes
+  dynamo-hooks diff --from-cluster -o json graph.yaml > plan.json
+  kubectl apply -f graph.yaml && dynamo-hooks diff --wait plan.json
   dynamo-hooks diff -o markdown --exit-code old/ new/"""
 )
-@click.argument("files", nargs=-1, required=True, metavar="[OLD] NEW…")
+@click.argument("files", nargs=-1, metavar="[OLD] NEW…")
 @click.option("--from-cluster", "is_live", is_flag=True, help="Compare with the objects in the cluster; give only NEW.")
 @click.option(
     "--from-git",
@@ -65,6 +67,34 @@ Examples:
     is_flag=True,
     help="End with status 1 if there is a difference, and with 0 if there is none.",
 )
+@click.option(
+    "--admission/--no-admission",
+    default=None,
+    help="Whether webhooks of this operator judge changes. Default: with --from-cluster what the cluster says, else "
+    "unknown.",
+)
+@click.option(
+    "--server-side",
+    "is_tried",
+    is_flag=True,
+    help="With --from-cluster: let the API server try all objects in a dry run, with webhooks and quotas of others.",
+)
+@click.option(
+    "--wait",
+    "plan",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="After an apply: wait until what FILE says has arrived, and say what restarted. FILE is an earlier output of "
+    "--from-cluster -o json.",
+)
+@click.option(
+    "--wait-seconds",
+    type=float,
+    default=600.0,
+    show_default=True,
+    callback=parse_positive,
+    help="For --wait: how long at most.",
+)
 @connection_options
 def diff(  # noqa: PLR0913 - one for each option
     *,
@@ -79,6 +109,10 @@ def diff(  # noqa: PLR0913 - one for each option
     nodes: Path | None,
     shows_values: bool,
     tells: bool,
+    admission: bool | None,
+    is_tried: bool,
+    plan: Path | None,
+    wait_seconds: float,
     connection: Connection,
 ) -> None:
     """Show what applying NEW will change: objects, fields, restarts of pods with the reason, GPUs, lost data and names.
@@ -89,13 +123,24 @@ def diff(  # noqa: PLR0913 - one for each option
     same time; pods that are stopping are not counted. The exit status is 2 if the two cannot be compared; with
     --exit-code it is 1 if they differ; in all other cases it is 0.
 
+    A change that the API server or admission refuses is listed as refused; one that only breaks a rule of the hooks is
+    stored. --server-side lets the API server try the objects, the children that they lead to, and one pod of each set
+    that starts, with the rights of the user: so webhooks, policies and quotas of others have their say.
+
+    --wait ends with status 0 if all pods did what was said, and with 1 if not, or if that takes longer.
+
     --fit simulates the rollouts on the nodes, with GPUs, CPU, memory, nodeSelector, required node affinity, taints and
     the pods that run there, and shows which pods would stay Pending and why. It is an estimate: it ignores preemption,
     affinity between pods, spread and topology constraints, volumes, devices of claims, node autoscalers, and other pods
     that wait for a node.
     """
+    if plan is not None:
+        _wait(plan, wait_seconds, connection, is_alone=not (files or revision or fits or tells))
+        return
     _check_usage(files, is_live=is_live, revision=revision, installed=installed)
     _check_fit(fits=fits, is_live=is_live, nodes=nodes)
+    if is_tried and not is_live:
+        raise click.UsageError("--server-side asks a cluster's API server; give --from-cluster too")
     from hooks.cli.comparison import compare, show  # noqa: PLC0415 - loads all that renders, `--help` needs none
     from hooks.cli.sides import ComparedSides  # noqa: PLC0415
 
@@ -108,11 +153,22 @@ def diff(  # noqa: PLR0913 - one for each option
         set_values=set_values,
         fits=fits,
         nodes=nodes,
+        admission=admission,
+        is_tried=is_tried,
+        keeps_state=output == "json",
     )
     found = compare(sides)
     show(found, output, shows_values=shows_values)
     if tells and not found.is_empty:
         sys.exit(1)
+
+
+def _wait(plan: Path, seconds: float, connection: Connection, *, is_alone: bool) -> None:
+    if not is_alone:
+        raise click.UsageError("--wait FILE stands alone: FILE says what was compared")
+    from hooks.cli.waiting import wait_and_compare  # noqa: PLC0415 - loads what talks to a cluster
+
+    wait_and_compare(plan, seconds, connection)
 
 
 def _check_usage(files: tuple[str, ...], *, is_live: bool, revision: str, installed: frozenset[str]) -> None:

@@ -8,7 +8,7 @@ from hooks.cli.sides import ComparedSides, compare_sides, fail
 from hooks.clients.api_server import Refused
 from hooks.offline.diff.fitting import judge_fit
 from hooks.offline.diff.plan import Difference
-from hooks.operating.comparison import compare_live, read_machines_of
+from hooks.operating.comparison import LiveQuestion, compare_live, read_machines_of
 from hooks.operating.machines import InvalidNodes, read_machines_file
 from hooks.settings import Settings
 
@@ -25,7 +25,14 @@ def compare_on_nodes(sides: ComparedSides, settings: Settings) -> Difference:
             found = compare_sides(sides, settings)
         else:
             with connect(sides.cluster) as cluster:
-                found = compare_live(cluster, sides.files[0], sides.namespace or cluster.namespace, settings)
+                question = LiveQuestion(
+                    path=sides.files[0],
+                    namespace=sides.namespace or cluster.namespace,
+                    is_tried=sides.is_tried,
+                    admission=sides.admission,
+                    keeps_state=sides.keeps_state,
+                )
+                found = compare_live(cluster, question, settings)
                 machines = read_machines_of(cluster, found) if sides.fits and machines is None else machines
     except Refused as refused:
         fail([describe_refusal(refused)])

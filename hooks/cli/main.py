@@ -1,12 +1,15 @@
 """The command `dynamo-hooks`: finds the subcommand's module and loads only that."""
 
 import importlib
+import os
 from difflib import get_close_matches
 from typing import Any, ClassVar
 
 import click
 
 from hooks.serving.memory import GC_THRESHOLD_AT_START, collect_seldom
+
+_NO_PLUGINS = "PYDANTIC_DISABLE_PLUGINS"
 
 
 class LazyGroup(click.Group):
@@ -38,8 +41,9 @@ class LazyGroup(click.Group):
     }
 
     def main(self, *args: Any, **kwargs: Any) -> Any:
-        """Run the program, with few garbage collections."""
+        """Run the program with few garbage collections, and without plugins of pydantic: the search takes long."""
         collect_seldom(GC_THRESHOLD_AT_START)
+        os.environ.setdefault(_NO_PLUGINS, "__all__")
         return super().main(*args, **kwargs)
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature

@@ -1,22 +1,25 @@
 """`dynamo-hooks replay`: what this version answers to calls that a server recorded."""
 
-from collections.abc import Sequence
-from dataclasses import asdict
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import click
 import orjson
 
+from hooks.cli.colours import colour
 from hooks.cli.options import read_settings, settings_option
 from hooks.errors import InvalidRequest
 from hooks.offline.manifests.writing import guard_output
 from hooks.offline.other_version import NotInstalled, installed, read_requirement, run_command
-from hooks.offline.replay import AnswerGroup, group_differences
+from hooks.offline.replay.as_json import write_replay
+from hooks.offline.replay.judging import Ask
+from hooks.offline.replay.markdown import write_markdown
+from hooks.offline.replay.plan import Replay, plan_replay
+from hooks.offline.replay.text import write_text
+from hooks.policy.holding import NOW
 from hooks.recording.answering import replay_call
 from hooks.recording.calls import RecordedCall
 from hooks.recording.keeping import read_calls
-
-_PARENTS = 5
 
 
 @click.command(
@@ -30,7 +33,9 @@ Examples:
 )
 @click.argument("directory", type=click.Path(path_type=Path, exists=True, file_okay=False), metavar="DIR")
 @settings_option
-@click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", help="How to print the result.")
+@click.option(
+    "-o", "--output", type=click.Choice(["text", "json", "markdown"]), default="text", help="How to print the result."
+)
 @click.option("--exit-code", is_flag=True, help="End with status 1 if an answer differs.")
 @click.option(
     "--against",
@@ -55,9 +60,11 @@ def replay(
 ) -> None:
     """Answer recorded calls again, and show where this version's answers differ from the recorded ones.
 
-    `dynamo-hooks serve --record DIR` records calls into DIR. With --against or --python another version answers them.
-    No server is called and nothing is changed. The settings are those of the recording server; --set changes single
-    ones.
+    The first line counts the workloads that restart, those that are held (their pods keep running, because new defaults
+    wait), and the objects with another status. `dynamo-hooks serve --record DIR` records calls into DIR, and so does
+    the chart with recording.enabled; calls of several pods stand in directories below DIR. With --against or --python
+    another version answers. No server is called and nothing is changed. The settings are those of the recording server;
+    --set changes single ones.
     """
     if against and python:
         raise click.UsageError("--against and --python name two versions; give one of them")
@@ -66,19 +73,10 @@ def replay(
         raise SystemExit(_replay_elsewhere(against, python, ["replay", str(directory), f"--output={output}", *given]))
     read_settings(set_values)  # refused here, with its sentence
     overrides = dict(pair.partition("=")[::2] for pair in set_values)
-    try:
-        calls = [call for _, call in read_calls(directory)]
-    except InvalidRequest as error:
-        raise click.ClickException(f"{directory}: {error}") from error
-    if not calls:
-        raise click.ClickException(
-            f"{directory} holds no recorded call; record some with dynamo-hooks serve --record DIR"
-        )
-    replayed = [(call, replay_call(call, overrides)) for call in calls]
-    groups = group_differences(replayed)
+    found = plan_replay(_read(directory), _asking(overrides))
     with guard_output():
-        click.echo(_as_json(groups) if output == "json" else _as_text(calls, groups))
-    if exit_code and groups:
+        click.echo(_write(found, output), nl=False)
+    if exit_code and not found.is_empty:
         raise SystemExit(1)
 
 
@@ -93,25 +91,35 @@ def _replay_elsewhere(against: str | None, python: Path | None, arguments: Seque
         raise click.ClickException(str(error)) from error
 
 
-def _as_json(groups: Sequence[AnswerGroup]) -> str:
-    return orjson.dumps([asdict(group) for group in groups], option=orjson.OPT_INDENT_2).decode()
+def _read(directory: Path) -> list[list[RecordedCall]]:
+    """The calls of each server: those of the directory, and of the directories in it."""
+    places = [directory, *sorted(path for path in directory.iterdir() if path.is_dir() and not path.is_symlink())]
+    found = []
+    for place in places:
+        try:
+            found.append([call for _, call in read_calls(place)])
+        except InvalidRequest as error:
+            raise click.ClickException(f"{place}: {error}") from error
+    if not any(found):
+        raise click.ClickException(
+            f"{directory} holds no recorded call; record some with dynamo-hooks serve --record DIR"
+        )
+    return [calls for calls in found if calls]
 
 
-def _as_text(calls: Sequence[RecordedCall], groups: Sequence[AnswerGroup]) -> str:
-    versions, parents = sorted({call.version for call in calls}), {call.parent for call in calls}
-    head = f"{_count(len(calls), 'call')} about {_count(len(parents), 'object')}, recorded by {', '.join(versions)}"
-    if not groups:
-        return f"{head}: all answers are the same."
-    lines = [f"{head}: {_count(len(groups), 'difference')}."]
-    for group in groups:
-        more = f" and {len(group.parents) - _PARENTS} more" if len(group.parents) > _PARENTS else ""
-        lines += [
-            "",
-            f"{group.path}, {group.about}: {group.what}",
-            f"  in {_count(group.calls, 'call')}: {', '.join(group.parents[:_PARENTS])}{more}",
-        ]
-    return "\n".join(lines)
+def _asking(overrides: Mapping[str, str]) -> Ask:
+    """Asks this version, under the recorded settings and the given ones."""
+    return Ask(
+        lambda call: replay_call(call, overrides),
+        lambda call: replay_call(call, {**overrides, "new_defaults": NOW}),
+    )
 
 
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
+def _write(found: Replay, output: str) -> str:
+    match output:
+        case "json":
+            return orjson.dumps(write_replay(found), option=orjson.OPT_INDENT_2).decode() + "\n"
+        case "markdown":
+            return write_markdown(found)
+        case _:
+            return write_text(found, colour)

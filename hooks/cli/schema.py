@@ -5,10 +5,14 @@ from pathlib import Path
 import click
 
 from hooks.api.conversion import Version
-from hooks.crds.definitions import ALL_RESOURCES, suggest_kind
+from hooks.crds.definitions import all_resources, suggest_kind
 from hooks.crds.json_schema import build_file, build_files, format_schema
 from hooks.crds.resources import CustomResource
+from hooks.k8s.types import Json
 from hooks.offline.manifests.writing import guard_output
+
+_COMMANDS = ("diff", "replay")
+"""Commands whose output has a schema."""
 
 
 @click.command(
@@ -16,6 +20,7 @@ from hooks.offline.manifests.writing import guard_output
 Examples:
   dynamo-hooks schema DynamoGraphDeployment > graph.json
   dynamo-hooks schema dgd --version v1beta1 > graph-v1beta1.json
+  dynamo-hooks schema diff > diff.schema.json
   dynamo-hooks schema --directory schemas
 \b
 Then:
@@ -40,8 +45,9 @@ Then:
 def schema(*, kind: str | None, version: str, directory: Path | None) -> None:
     """Print the JSON Schema of KIND, or write those of all kinds into a directory.
 
-    KIND is a kind or its short name: DynamoGraphDeployment, dgd. Editors complete and check fields by such a schema.
-    It knows every field with its type, limits and description; rules between fields are left to
+    KIND is a kind or its short name: DynamoGraphDeployment, dgd. Or it is a command, diff or replay, whose `-o json` is
+    described. Editors complete and check fields by such a schema. It knows every field with its type, limits and
+    description; rules between fields are left to
     `dynamo-hooks validate`.
     """
     if (kind is None) is (directory is None):
@@ -50,11 +56,19 @@ def schema(*, kind: str | None, version: str, directory: Path | None) -> None:
         _write_files(directory)
     elif kind is not None:
         with guard_output():
-            click.echo(format_schema(build_file(_find_resource(kind, version))), nl=False)
+            click.echo(format_schema(_build(kind, version)), nl=False)
+
+
+def _build(kind: str, version: str) -> dict[str, Json]:
+    if kind not in _COMMANDS:
+        return build_file(_find_resource(kind, version))
+    from hooks.offline.diff import json_schema  # noqa: PLC0415 - loads all that compares
+
+    return json_schema.build_diff_schema() if kind == "diff" else json_schema.build_replay_schema()
 
 
 def _find_resource(kind: str, version: str) -> CustomResource:
-    named = [found for found in ALL_RESOURCES if kind.lower() in {found.kind.lower(), found.short_name, found.plural}]
+    named = [found for found in all_resources() if kind.lower() in {found.kind.lower(), found.short_name, found.plural}]
     if not named:
         raise click.BadParameter(f"there is no kind {kind!r}; {suggest_kind(kind)}", param_hint="KIND")
     found = next((found for found in named if found.version == version), None)

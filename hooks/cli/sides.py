@@ -30,6 +30,9 @@ class ComparedSides:
     set_values: tuple[str, ...] = ()
     fits: bool = False
     nodes: Path | None = None
+    admission: bool | None = None
+    is_tried: bool = False
+    keeps_state: bool = False
 
 
 def compare_sides(sides: ComparedSides, settings: Settings) -> Difference:
@@ -40,7 +43,14 @@ def compare_sides(sides: ComparedSides, settings: Settings) -> Difference:
     """
     namespace = sides.namespace or "default"
     try:
-        return compare_files(sides.files, sides.revision, namespace, settings=settings, installed=sides.installed)
+        return compare_files(
+            sides.files,
+            sides.revision,
+            namespace,
+            settings=settings,
+            installed=sides.installed,
+            admission=sides.admission,
+        )
     except GitFailed as failed:
         fail([str(failed)])
 

@@ -20,8 +20,6 @@ from hooks.api.schema import OBJECT_META
 from hooks.api.structural import SchemaNode, build_kubernetes_schema, build_object_schema
 from hooks.api.worker_metadata import WorkerMetadata
 from hooks.crds.cel import add_rules
-from hooks.crds.cel_rules import CEL_RULES
-from hooks.crds.cel_v1beta1 import V1BETA1_RULES
 from hooks.crds.resources import (
     ADAPTERS_STATE,
     AGE,
@@ -37,7 +35,6 @@ from hooks.crds.resources import (
     Column,
     CustomResource,
 )
-from hooks.crds.v1beta1 import V1BETA1_RESOURCES
 from hooks.k8s.types import Json, Manifest, ReadManifest
 from hooks.rules.values import suggest
 
@@ -136,10 +133,23 @@ CUSTOM_RESOURCES = (
 )
 
 
-ALL_RESOURCES = (*CUSTOM_RESOURCES, *V1BETA1_RESOURCES)
-"""Our kinds in each of their versions, v1alpha1 first."""
+def all_resources() -> tuple[CustomResource, ...]:
+    """Our kinds in each of their versions, v1alpha1 first."""
+    return (*CUSTOM_RESOURCES, *_beta_resources())
 
-_RESOURCES = {(resource.api_version, resource.kind): resource for resource in ALL_RESOURCES}
+
+def _beta_resources() -> tuple[CustomResource, ...]:
+    from hooks.crds.v1beta1 import V1BETA1_RESOURCES  # noqa: PLC0415 - takes long to load; most commands need none
+
+    return V1BETA1_RESOURCES
+
+
+def _find_resource(api_version: str, kind: str) -> CustomResource | None:
+    group, _, version = api_version.partition("/")
+    if group != contract.GROUP:
+        return None
+    known = _beta_resources() if version == contract.BETA_VERSION else CUSTOM_RESOURCES
+    return next((one for one in known if (one.api_version, one.kind) == (api_version, kind)), None)
 
 
 def suggest_kind(kind: str) -> str:
@@ -151,15 +161,15 @@ def suggest_kind(kind: str) -> str:
 def build_crds(converter: ReadManifest | None = None) -> list[Manifest]:
     """Build all definitions, the graph's first.
 
-    `converter` is the `clientConfig` of the webhook that converts objects. With it, the kinds of `V1BETA1_RESOURCES`
-    serve v1beta1 too; without it they serve v1alpha1 alone, which is stored either way.
+    `converter` is the `clientConfig` of the webhook that converts objects. With it, the kinds of
+    `contract.CONVERSION_PREFIXES` serve v1beta1 too; without it they serve v1alpha1 alone, which is stored either way.
     """
     return [_build_crd(resource, converter) for resource in CUSTOM_RESOURCES]
 
 
 def build_v1beta1_versions() -> Mapping[str, Json]:
     """The entries of `spec.versions` for v1beta1, by the names of the definitions."""
-    return {_name_of(resource): _build_version(resource) for resource in V1BETA1_RESOURCES}
+    return {_name_of(resource): _build_version(resource) for resource in _beta_resources()}
 
 
 def read_root_schema(manifest: ReadManifest) -> SchemaNode | None:
@@ -175,7 +185,7 @@ def _build_metadata_schema() -> SchemaNode:
 
 @lru_cache(maxsize=64)
 def _read_root_schema(api_version: str, kind: str) -> SchemaNode | None:
-    resource = _RESOURCES.get((api_version, kind))
+    resource = _find_resource(api_version, kind)
     if resource is None:
         return None
     schema = build_root_schema(resource)
@@ -237,6 +247,9 @@ def _build_conversion(converter: ReadManifest) -> dict[str, Json]:
 
 
 def _build_version(resource: CustomResource) -> dict[str, Json]:
+    from hooks.crds.cel_rules import CEL_RULES  # noqa: PLC0415 - only definitions need them, no manifest
+    from hooks.crds.cel_v1beta1 import V1BETA1_RULES  # noqa: PLC0415
+
     rules = (V1BETA1_RULES if resource.version == contract.BETA_VERSION else CEL_RULES).get(resource.kind, ())
     version: dict[str, Json] = {
         "name": resource.version,

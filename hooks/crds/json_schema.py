@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 from hooks import contract
 from hooks.api.structural import SchemaNode
-from hooks.crds.definitions import ALL_RESOURCES, OPEN, read_root_schema
+from hooks.crds.definitions import OPEN, all_resources, read_root_schema
 from hooks.crds.resources import CustomResource
 
 DIALECT = "http://json-schema.org/draft-07/schema#"
@@ -41,7 +41,7 @@ def build_file(resource: CustomResource) -> SchemaNode:
 
 def build_files() -> Mapping[str, SchemaNode]:
     """Build all files by their paths: one for each kind and version, and `ALL`."""
-    files = {_path_of(resource): build_file(resource) for resource in ALL_RESOURCES}
+    files = {_path_of(resource): build_file(resource) for resource in all_resources()}
     return files | {ALL: _build_choice()}
 
 
@@ -80,7 +80,7 @@ def _build_choice() -> SchemaNode:
     return {
         "$schema": DIALECT,
         "title": f"All kinds of {contract.GROUP}",
-        "allOf": [{"if": _match(resource), "then": {"$ref": _path_of(resource)}} for resource in ALL_RESOURCES],
+        "allOf": [{"if": _match(resource), "then": {"$ref": _path_of(resource)}} for resource in all_resources()],
     }
 
 

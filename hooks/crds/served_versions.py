@@ -1,7 +1,6 @@
 """Which versions of our kinds can be served, and the problem of an object in another one."""
 
 from hooks import contract
-from hooks.crds.v1beta1 import V1BETA1_RESOURCES
 from hooks.k8s.types import GroupVersionKind, ReadManifest
 from hooks.problems import HERE, Problem
 from hooks.rules import schema as rules
@@ -9,13 +8,12 @@ from hooks.rules.v1beta1 import REQUEST_VERSION
 
 _STORED = f"{contract.GROUP}/{contract.VERSION}"
 _BETA = f"{contract.GROUP}/{contract.BETA_VERSION}"
-_BETA_KINDS = frozenset(resource.kind for resource in V1BETA1_RESOURCES)
 _PATH = HERE / "apiVersion"
 
 
 def served_versions(kind: str) -> tuple[str, ...]:
     """The `apiVersion`s of a kind of ours, the stored one first."""
-    return (_STORED, _BETA) if kind in _BETA_KINDS else (_STORED,)
+    return (_STORED, _BETA) if kind in contract.CONVERSION_PREFIXES else (_STORED,)
 
 
 def find_version_problem(kind: GroupVersionKind) -> Problem | None:
@@ -30,4 +28,4 @@ def find_version_problem(kind: GroupVersionKind) -> Problem | None:
 
 def is_beta(manifest: ReadManifest) -> bool:
     """Whether it is an object of v1beta1 of a kind that has this version."""
-    return manifest.get("apiVersion") == _BETA and str(manifest.get("kind")) in _BETA_KINDS
+    return manifest.get("apiVersion") == _BETA and str(manifest.get("kind")) in contract.CONVERSION_PREFIXES

@@ -47,6 +47,15 @@ def without_defaults(value: Json) -> Json:
     return value
 
 
+def default_of(key: str, among: Mapping[str, Json]) -> Json:
+    """The API server's default of a field of a pod, among the others of its map; None if it has none."""
+    if key == "imagePullPolicy":
+        return _pull_policy(str(among["image"])) if among.get("image") else None
+    if key == "serviceAccountName":
+        return "default"
+    return _DEFAULTS.get(key) or None
+
+
 def _is_default(key: str, item: Json, among: Mapping[str, Json]) -> bool:
     if key == "imagePullPolicy":
         return bool(item == _pull_policy(str(among.get("image") or "")))

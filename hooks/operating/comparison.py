@@ -1,19 +1,39 @@
 """What applying manifests to a cluster will do: the objects that are live are one side of a diff."""
 
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from hooks.offline.diff.comparing import compare_with_cluster
 from hooks.offline.diff.fitting import Machines
 from hooks.offline.diff.plan import Difference
 from hooks.offline.manifests.together import load_together
+from hooks.operating.after_apply import read_live_state
 from hooks.operating.cluster import Cluster
+from hooks.operating.dry_run import DryRun, find_admission
+from hooks.operating.live_reader import LiveReader
 from hooks.operating.live_world import read_world
 from hooks.operating.machines import read_machines
 from hooks.settings import Settings
 from hooks.settings.facts import Facts
 
+_PODS = "pods, so diff --wait cannot say which were replaced"
 
-def compare_live(cluster: Cluster, path: str, namespace: str, settings: Settings) -> Difference:
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LiveQuestion:
+    """What is asked: the manifests, the namespace of those that name none, and whether the API server tries them.
+
+    `admission` says whether admission is registered; None to ask the cluster. `keeps_state`: what runs is noted too.
+    """
+
+    path: str
+    namespace: str
+    is_tried: bool = False
+    admission: bool | None = None
+    keeps_state: bool = False
+
+
+def compare_live(cluster: Cluster, question: LiveQuestion, settings: Settings) -> Difference:
     """The difference between the manifests of a file or directory and what is live in their namespaces.
 
     Raises:
@@ -21,9 +41,21 @@ def compare_live(cluster: Cluster, path: str, namespace: str, settings: Settings
         Refused: the API server does not answer, or refuses.
     """
     facts = Facts(now=datetime.now(UTC), settings=settings)
-    loaded = load_together([path], namespace)
-    places = {str(one.object["metadata"].get("namespace") or namespace) for one in loaded.documents if one.is_ours}
-    return compare_with_cluster(read_world(cluster, sorted(places), facts), loaded, facts)
+    loaded = load_together([question.path], question.namespace)
+    ours = [one.object for one in loaded.documents if one.is_ours]
+    places = {str(one["metadata"].get("namespace") or question.namespace) for one in ours}
+    world = read_world(cluster, sorted(places), facts)
+    reader = LiveReader(cluster=cluster)
+    admission = find_admission(reader) if question.admission is None else question.admission
+    live = {key: one.manifest for key, one in world.objects.items()}
+    tried = DryRun(cluster, live) if question.is_tried else None
+    found = compare_with_cluster(world, loaded, facts, admission=admission, tried=tried)
+    reasons = reader.warnings if found.stored else ()
+    if not question.keeps_state:
+        return replace(found, notes=(*found.notes, *reasons))
+    pods = LiveReader(cluster=cluster)
+    state = pods.attempt(_PODS, lambda: read_live_state(cluster, found, live), None)
+    return replace(found, live=state, notes=(*found.notes, *reasons, *pods.warnings))
 
 
 def read_machines_of(cluster: Cluster, found: Difference) -> Machines:

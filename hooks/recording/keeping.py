@@ -9,7 +9,11 @@ from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 
+import orjson
+
+from hooks import __version__
 from hooks.errors import InvalidRequest
+from hooks.k8s.messages import one_line
 from hooks.recording.answering import Heard, record_call
 from hooks.recording.calls import RecordedCall, read_call, write_call
 from hooks.serving.logs import logger
@@ -77,7 +81,24 @@ def read_calls(directory: Path) -> Iterator[tuple[Path, RecordedCall]]:
     for path in sorted(directory.glob(f"*{_END}"), key=_age):
         if not path.is_file():
             raise InvalidRequest(f"{path.name} is no file; take it out of the directory")
-        yield path, read_call(path.read_bytes())
+        text = path.read_bytes()
+        try:
+            call = read_call(text)
+        except InvalidRequest as error:
+            raise InvalidRequest(f"{path.name}: {error}{_name_version(text)}") from error
+        yield path, call
+
+
+def _name_version(text: bytes) -> str:
+    """Which version recorded a file that cannot be read, as the end of a sentence; empty if the file does not say."""
+    try:
+        found = orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return ""
+    version = found.get("version") if isinstance(found, dict) else None
+    if not isinstance(version, str) or version == __version__:
+        return ""
+    return f" of version {__version__}; version {one_line(version, 40)} recorded it, so replay it with that one"
 
 
 def _without_time(call: RecordedCall) -> RecordedCall:

@@ -208,3 +208,108 @@ def test_announced_restarts_come_and_no_others(
     assert said == {}
     again = announce(kubeconfig, api.namespace, edits)
     assert again["changed"] is False, again["objects"]
+
+
+def diff(kubeconfig: Path, namespace: str, *arguments: str, manifests: list[Manifest]) -> dict[str, Any]:
+    """What `dynamo-hooks diff --from-cluster -o json` says, with more arguments."""
+    command = [sys.executable, "-m", "hooks", "diff", "--from-cluster", f"--kubeconfig={kubeconfig}", "-o", "json"]
+    text = yaml.safe_dump_all(manifests)
+    whole = [*command, "-n", namespace, *arguments, "-"]
+    done = subprocess.run(whole, input=text, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def with_labels_of(graph: Manifest, **labels: str) -> Manifest:
+    return {**graph, "metadata": {**graph["metadata"], "labels": labels}}
+
+
+def test_dry_run_says_what_policies_and_quotas_of_others_refuse(api: ApiClient, plane: ControlPlane) -> None:
+    graph = load_example("vllm-agg")
+    name = f"no-{api.namespace}"
+    place = {"matchLabels": {"kubernetes.io/metadata.name": api.namespace}}
+    rule = {"apiGroups": ["nvidia.com"], "apiVersions": ["*"], "operations": ["*"], "resources": ["*"]}
+    policy = {
+        "apiVersion": "admissionregistration.k8s.io/v1",
+        "kind": "ValidatingAdmissionPolicy",
+        "metadata": {"name": name},
+        "spec": {
+            "matchConstraints": {"namespaceSelector": place, "resourceRules": [rule]},
+            "validations": [
+                {"expression": "!('team' in object.metadata.?labels.orValue({}))", "message": "no team here"}
+            ],
+        },
+    }
+    binding = {
+        "apiVersion": "admissionregistration.k8s.io/v1",
+        "kind": "ValidatingAdmissionPolicyBinding",
+        "metadata": {"name": name},
+        "spec": {"policyName": name, "validationActions": ["Deny"]},
+    }
+    quota = {
+        "apiVersion": "v1",
+        "kind": "ResourceQuota",
+        "metadata": {"name": "gpus", "namespace": api.namespace},
+        "spec": {"hard": {"requests.nvidia.com/gpu": "0"}},
+    }
+    kubeconfig = plane.kubeconfig()
+    api.create(quota)
+    api.patch("v1", "ResourceQuota", "gpus", {"status": {"hard": {"requests.nvidia.com/gpu": "0"}}}, sub="status")
+    api.create(policy)
+    api.create(binding)
+    try:
+
+        def refused(*options: str, graph: Manifest) -> list[str]:
+            found = diff(kubeconfig, api.namespace, *options, manifests=[graph])
+            return [f"{one['kind']} {one['text']}" for one in found["refused"]]
+
+        teams = with_labels_of(graph, team="a")
+        wait_for(lambda: refused("--server-side", graph=teams), "the policy is enforced", 30)
+        assert refused(graph=teams) == []
+        (said,) = refused("--server-side", graph=teams)
+        assert said.startswith("DynamoGraphDeployment the API server refuses it in a dry run: ")
+        assert "no team here" in said
+        (said,) = refused("--server-side", graph=graph)
+        assert said.startswith("Pod the API server refuses it in a dry run: ")
+        assert "exceeded quota: gpus" in said
+        assert api.list(DYNAMO, GRAPH) == []
+        assert api.list("v1", "Pod") == []
+    finally:
+        api.delete("admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicyBinding", name)
+        api.delete("admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicy", name)
+        api.delete("v1", "ResourceQuota", "gpus")
+
+
+def test_wait_says_after_an_apply_whether_it_came_as_was_said(
+    api: ApiClient, plane: ControlPlane, controlled: None, tmp_path: Path
+) -> None:
+    one = Edited(old=load_example("vllm-disagg"), new=load_example("vllm-disagg"), what="")
+    one.new["spec"]["services"]["VllmDecodeWorker"]["envs"] = [{"name": "EDITED", "value": "yes"}]
+    api.create(one.old, strict=True)
+    wait_until_ready(api, one.name)
+    kubeconfig, plan = plane.kubeconfig(), tmp_path / "plan.json"
+    plan.write_text(json.dumps(diff(kubeconfig, api.namespace, manifests=[one.new])))
+
+    def wait(seconds: int) -> subprocess.CompletedProcess[str]:
+        options = [f"--kubeconfig={kubeconfig}", f"--wait={plan}", f"--wait-seconds={seconds}"]
+        command = [sys.executable, "-m", "hooks", "diff", *options]
+        return subprocess.run(command, capture_output=True, text=True, check=False)
+
+    before = wait(1)
+    assert (before.returncode, before.stdout.splitlines()[0]) == (1, "Not all has arrived in time:")
+    assert f"DynamoGraphDeployment {api.namespace}/vllm-disagg is not applied yet" in before.stdout
+    api.patch(DYNAMO, GRAPH, one.name, {"spec": one.new["spec"]})
+    after = wait(120)
+    title = f"vllm-disagg VllmDecodeWorker in {api.namespace}"
+    said = f"  {title}: 1 pod of before is gone, 1 pod runs, as was said"
+    assert after.stdout.splitlines() == ["Applied, as was said.", said], after.stderr
+    assert after.returncode == 0
+    victims = live_pods(api)["vllm-disagg-frontend"]
+    for pod in api.list("v1", "Pod"):
+        if pod["metadata"]["uid"] in victims:
+            api.delete("v1", "Pod", pod["metadata"]["name"])
+    wait_for(lambda: live_pods(api).get("vllm-disagg-frontend", set()).isdisjoint(victims), "the pod is gone", 60)
+    wait_for(lambda: is_settled(api, [one]), "a pod takes its place", 60)
+    other = wait(60)
+    assert (other.returncode, "but it was said: no pod of before is gone, 1 pod runs" in other.stdout) == (1, True)

@@ -73,7 +73,7 @@ def test_deep_recording_is_refused(recorded: Path, value: str, said: str) -> Non
     call: dict[str, Any] = json.loads(recorded.read_text())
     call["request"]["parent"]["spec"]["deep"] = "HERE"
     recorded.write_text(json.dumps(call).replace('"HERE"', value))
-    assert replay(recorded.parent) == (1, f"Error: {recorded.parent}: {said}\n")
+    assert replay(recorded.parent) == (1, f"Error: {recorded.parent}: {recorded.name}: {said}\n")
 
 
 def test_pipe_among_recordings_is_refused(recorded: Path) -> None:

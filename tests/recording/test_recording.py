@@ -10,17 +10,15 @@ from typing import Any
 
 import orjson
 import pytest
-from click.testing import CliRunner, Result
 
 from hooks import contract
 from hooks.app import create_app
-from hooks.cli.main import main
-from hooks.k8s import kinds
 from hooks.k8s.types import Manifest
 from hooks.metacontroller.queries import write_answers
 from hooks.model.prober_messages import AdapterPhase, LoadReport, LoadRequest, write_message
-from hooks.offline.replay import find_differences, group_differences
-from hooks.policy import held
+from hooks.offline.diff.fields import compare_objects
+from hooks.offline.replay.answers import compare_answers
+from hooks.offline.replay.asked import wanted_of
 from hooks.recording.answering import Heard, record_call, replay_call
 from hooks.recording.blanking import Blanks, blank, find_plain_values
 from hooks.recording.calls import Answered, RecordedCall, write_call
@@ -78,31 +76,11 @@ def test_answer_to_a_call_without_secrets_is_the_one_that_was_given(calls: list[
         found = recorded(call)
         known = frozenset(find_plain_values(found.answered.answer))
         given = Answered(code=200, answer=blank(call.said, Blanks(BLANKS.key, known)))
-        assert list(find_differences(given, found.answered)) == []
+        assert not compare_answers(given, found.answered)
+        pairs = zip(wanted_of(given) or (), wanted_of(found.answered) or (), strict=True)
+        assert [change for old, new in pairs for change in compare_objects(old, new)] == []
         assert replay_call(found, {}) == found.answered
         assert SECRET not in write_call(found).decode()
-
-
-def test_pods_that_wait_with_new_defaults_do_so_in_a_replay(calls: list[Call], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Marks depend on the values of variables, so they are replaced too."""
-    at_rest = [recorded(call) for call in calls if "Ready" in str(call.parent.get("status"))][-3:]
-    change_defaults(monkeypatch, revision=1)
-    abouts = {group.about for group in group_differences((call, replay_call(call, {})) for call in at_rest)}
-    assert abouts <= {"answer"}
-
-
-def test_replay_names_a_changed_default_once_for_all_calls(calls: list[Call], monkeypatch: pytest.MonkeyPatch) -> None:
-    found = [recorded(call) for call in calls]
-    change_defaults(monkeypatch, revision=0)
-    groups = group_differences((call, replay_call(call, {})) for call in found)
-    assert groups
-    assert all("fsGroup: 1000 → 1001" in group.what for group in groups if group.about != "answer")
-
-
-def change_defaults(monkeypatch: pytest.MonkeyPatch, revision: int) -> None:
-    monkeypatch.setattr(contract, "DEFAULT_FS_GROUP", contract.DEFAULT_FS_GROUP + 1)
-    monkeypatch.setattr(held, "RENDERING_REVISION", held.RENDERING_REVISION + revision)
-    forget()
 
 
 @pytest.fixture(autouse=True)
@@ -238,36 +216,7 @@ def test_call_of_a_model_is_kept_with_what_the_prober_said(tmp_path: Path) -> No
     assert [one["phase"] for one in unchecked["endpoints"]] == ["Pending", "Pending"]
 
 
-def replay(directory: Path, *arguments: str) -> Result:
-    return CliRunner().invoke(main, ["replay", *arguments, str(directory)])
-
-
-def test_command_says_that_nothing_differs_or_what_does(tmp_path: Path) -> None:
-    serve(tmp_path).post("/component/sync", json=make.wire_request(component()))
-    same = replay(tmp_path, "--exit-code")
-    assert (same.exit_code, same.output.count("all answers are the same")) == (0, 1)
-    other = replay(tmp_path, "--exit-code", "--set", "nats_address=nats://elsewhere:4222")
-    assert other.exit_code == 1
-    assert "nats://elsewhere:4222" in other.output
-    assert "in 1 call: DynamoComponentDeployment default/c" in other.output
-    (group, *_) = json.loads(replay(tmp_path, "-o", "json", "--set", "nats_address=nats://elsewhere:4222").output)
-    assert (group["path"], group["about"], group["calls"]) == ("/component/sync", kinds.DEPLOYMENT.kind, 1)
-
-
 def component() -> Manifest:
     found = make.component(componentType="frontend", dynamoNamespace="d")
     metadata = {"namespace": "default", "uid": "u", "generation": 1, **found["metadata"]}
     return {**found, "metadata": {**metadata, "creationTimestamp": "2026-03-01T11:00:00Z"}}
-
-
-@pytest.mark.parametrize(
-    ("text", "sentence"),
-    [(None, "holds no recorded call; record some"), ("{}", "the file holds no recorded call")],
-    ids=["empty", "broken"],
-)
-def test_directory_without_calls_is_refused_with_a_sentence(text: str | None, sentence: str, tmp_path: Path) -> None:
-    if text is not None:
-        (tmp_path / "a.call.json").write_text(text)
-    found = replay(tmp_path)
-    assert found.exit_code == 1
-    assert sentence in found.output

@@ -12,7 +12,17 @@ Source: Dynamo operator, api/v1alpha1/shared_spec_conversion.go and dynamographd
 """
 
 from hooks.api.conversion.documents import convert
-from hooks.api.conversion.versions import CONVERTIBLE_KINDS, GROUP_VERSIONS, Version
-from hooks.api.conversion.written_paths import written_path
+from hooks.api.conversion.versions import CONVERTIBLE_KINDS, GROUP_VERSIONS, Version, version_of
+from hooks.k8s.types import ReadManifest
+from hooks.problems import FieldPath
 
 __all__ = ["CONVERTIBLE_KINDS", "GROUP_VERSIONS", "Version", "convert", "written_path"]
+
+
+def written_path(path: FieldPath, original: ReadManifest) -> FieldPath:
+    """The path in the object that was written, of a field of its v1alpha1; the same path if it is v1alpha1 itself."""
+    if version_of(original) is not Version.BETA:
+        return path
+    from hooks.api.conversion import written_paths  # noqa: PLC0415 - takes long to load; most objects need none
+
+    return written_paths.written_path(path, original)

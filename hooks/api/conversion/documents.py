@@ -2,8 +2,6 @@
 
 from collections.abc import Mapping
 
-from hooks.api.conversion.parts import CONVERSIONS
-from hooks.api.conversion.payloads import can_save, save, take_saved
 from hooks.api.conversion.versions import Version, api_version, version_of
 from hooks.k8s.types import Json, Manifest, ReadManifest
 
@@ -20,6 +18,9 @@ def convert(document: ReadManifest, version: str) -> Manifest:
     wanted, written = Version(version), version_of(document)
     if written is None or written is wanted:
         return dict(document)
+    from hooks.api.conversion.parts import CONVERSIONS  # noqa: PLC0415 - takes long to load; most objects need none
+    from hooks.api.conversion.payloads import can_save, save, take_saved  # noqa: PLC0415
+
     if not can_save(document):
         return {**document, "apiVersion": api_version(wanted)}
     kind = document["kind"]

@@ -3,6 +3,7 @@
 from hooks.k8s.types import Json
 from hooks.offline.diff.fields import FieldChange
 from hooks.offline.diff.fitting import Fit
+from hooks.offline.diff.live_state import LiveState
 from hooks.offline.diff.plan import Difference, Notice, ObjectChange
 from hooks.offline.diff.resources import ResourceRow
 from hooks.offline.diff.rollouts import PodChange
@@ -17,36 +18,42 @@ def write_json(difference: Difference) -> dict[str, Json]:
         "pods": [_pods(one) for one in difference.pods],
         "restarts": sum(one.restarts for one in difference.pods),
         "resources": [_resource(row) for row in difference.resources],
-        "lost": [_notice(one) for one in difference.lost],
-        "refused": [_notice(one) for one in difference.refused],
+        "lost": [write_notice(one) for one in difference.lost],
+        "refused": [write_notice(one) for one in difference.refused],
+        "stored": [write_notice(one) for one in difference.stored],
         "notes": list(difference.notes),
         "fit": _fit(difference.fit) if difference.fit else None,
+        "live": _live(difference.live) if difference.live else None,
     }
 
 
-def _id(key: ObjectId) -> dict[str, Json]:
+def write_id(key: ObjectId) -> dict[str, Json]:
+    """Which object."""
     return {"group": key.group, "kind": key.kind, "namespace": key.namespace, "name": key.name}
 
 
 def _object(change: ObjectChange) -> dict[str, Json]:
     return {
-        **_id(change.id),
-        "owner": _id(change.owner) if change.owner else None,
+        **write_id(change.id),
+        "owner": write_id(change.owner) if change.owner else None,
         "change": change.fate.value,
-        "fields": [_field(one) for one in change.fields],
+        "fields": [write_field(one) for one in change.fields],
     }
 
 
-def _field(change: FieldChange) -> dict[str, Json]:
+def write_field(change: FieldChange) -> dict[str, Json]:
+    """A field with its values; those of Secrets and hidden ones are null. A default holds where the field is absent."""
     secret = {"secret": True} if change.is_secret else {}
     hidden = {"hidden": True} if change.is_variable else {}
-    return {"path": str(change.path), "old": change.old, "new": change.new, **secret, **hidden}
+    sides = {"oldDefault": change.old_default, "newDefault": change.new_default}
+    defaults = {key: value for key, value in sides.items() if value is not None}
+    return {"path": str(change.path), "old": change.old, "new": change.new, **defaults, **secret, **hidden}
 
 
 def _pods(change: PodChange) -> dict[str, Json]:
     found = change.set
     return {
-        "workload": _id(found.workload),
+        "workload": write_id(found.workload),
         "role": found.role,
         "graph": found.graph,
         "service": found.service,
@@ -57,8 +64,8 @@ def _pods(change: PodChange) -> dict[str, Json]:
         "surge": found.surge,
         "recreated": change.recreated,
         "together": change.together,
-        "movedTo": _id(change.moved_to) if change.moved_to else None,
-        "because": [_field(one) for one in change.why],
+        "movedTo": write_id(change.moved_to) if change.moved_to else None,
+        "because": [write_field(one) for one in change.why],
     }
 
 
@@ -72,7 +79,7 @@ def _resource(row: ResourceRow) -> dict[str, Json]:
 def _fit(fit: Fit) -> dict[str, Json]:
     short = [
         {
-            "workload": _id(one.set.workload),
+            "workload": write_id(one.set.workload),
             "role": one.set.role,
             "graph": one.set.graph,
             "service": one.set.service,
@@ -85,5 +92,16 @@ def _fit(fit: Fit) -> dict[str, Json]:
     return {"verdict": fit.verdict.value, "nodes": fit.nodes, "pending": short, "notes": list(fit.notes)}
 
 
-def _notice(notice: Notice) -> dict[str, Json]:
-    return {**_id(notice.id), "text": notice.text}
+def _live(live: LiveState) -> dict[str, Json]:
+    return {
+        "generations": [{**write_id(key), "generation": number} for key, number in live.generations.items()],
+        "pods": [
+            {"namespace": namespace, "graph": graph, "service": service, "uids": list(uids)}
+            for (namespace, graph, service), uids in live.pods.items()
+        ],
+    }
+
+
+def write_notice(notice: Notice) -> dict[str, Json]:
+    """A sentence about an object."""
+    return {**write_id(notice.id), "text": notice.text}

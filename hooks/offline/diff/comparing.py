@@ -1,12 +1,11 @@
 """Compares manifests with manifests, or with what is live: makes both worlds, and leaves out what would be refused."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import orjson
 
-from hooks.admission.rules import RULES
 from hooks.api.conversion import Version, convert
 from hooks.api.conversion.versions import CONVERSION_ANNOTATIONS
 from hooks.crds import apply_defaults
@@ -20,27 +19,35 @@ from hooks.k8s.types import (
     controller_of,
     gvk_of,
     is_controlled_by,
-    plural_of,
 )
-from hooks.metacontroller.controllers import OUR_KINDS, declared_kinds
+from hooks.metacontroller.controllers import OUR_KINDS
 from hooks.offline.diff.fields import KUBECTLS_RECORD, compare_objects
 from hooks.offline.diff.plan import Difference, Notice, plan_difference
+from hooks.offline.diff.rollouts import PodFate
+from hooks.offline.diff.trial import ServerTrial, TrialResult
+from hooks.offline.diff.verdicts import find_stored, judge_changes
 from hooks.offline.manifests.checking import ANY_TIME, Checked, check_manifests, check_rendered
 from hooks.offline.manifests.document import Document
 from hooks.offline.manifests.reading import Loaded, ManifestFaults
-from hooks.problems import Problem
 from hooks.settings import Settings
 from hooks.settings.facts import Facts
-from hooks.validation.review import Review
 from hooks.world.objects import ObjectId, World
 from hooks.world.settling import Grounds, Settled, settle
 from hooks.world.spreading import Spread, in_one_part
 
 
 def compare_manifests(
-    old: Loaded, new: Loaded, settings: Settings, installed: frozenset[str], *, spread: Spread = in_one_part
+    old: Loaded,
+    new: Loaded,
+    settings: Settings,
+    installed: frozenset[str],
+    *,
+    spread: Spread = in_one_part,
+    admission: bool | None = None,
 ) -> Difference:
     """What changes if the new manifests replace the old ones, and objects that are only in the old ones are deleted.
+
+    `admission` says whether it is registered; None where nobody knows.
 
     Raises:
         ManifestFaults: the problems of one side.
@@ -56,18 +63,23 @@ def compare_manifests(
     if before.problems:
         _check(old, check_rendered(old, settings, installed))
     wanted = {key: _store(document) for key, document in news.items()}
-    return _compare(
-        before,
-        wanted,
-        new,
+    change = _Change(
+        before=before,
+        wanted=wanted,
+        new=new,
         is_settled=_find_others(stored) == _find_others(wanted),
-        grounds=replace(grounds, world=World.written(wanted.values(), installed)),
         written={key: _written_pair(olds[key], news[key]) for key in olds.keys() & news.keys()},
+        admission=admission,
     )
+    return _compare(change, replace(grounds, world=World.written(wanted.values(), installed)))
 
 
-def compare_with_cluster(found: World, new: Loaded, facts: Facts) -> Difference:
+def compare_with_cluster(
+    found: World, new: Loaded, facts: Facts, *, admission: bool | None = None, tried: ServerTrial | None = None
+) -> Difference:
     """What changes in the cluster if the new manifests are applied; objects that they do not have stay.
+
+    `admission` as above. `tried` asks the API server what it makes of the objects of the user.
 
     Raises:
         ManifestFaults: the problems of the manifests.
@@ -80,45 +92,74 @@ def compare_with_cluster(found: World, new: Loaded, facts: Facts) -> Difference:
     first = sorted([*owners.values(), *roots.values()], key=lambda root: controller_of(root) is not None)
     before = found.below(first)  # a graph before its scaling adapters
     applied = {key: _apply(roots.get(key), _store(document)) for key, document in news.items()}
-    wanted = {**owners, **applied}
+    trial = tried.roots(applied) if tried else TrialResult()
+    wanted = {**owners, **applied, **trial.stored}
     others = len(new.documents) - len(news)
     said = "1 object of another kind is" if others == 1 else f"{others} objects of other kinds are"
     notes = (f"{said} not compared; kubectl diff does that",) if others else ()
-    compared = _compare(
-        Settled(world=before),
-        wanted,
-        new,
-        grounds=Grounds(facts=facts, world=found),
+    change = _Change(
+        before=Settled(world=before),
+        wanted=wanted,
+        new=new,
         written={key: (roots[key], wanted[key]) for key in roots},
+        admission=admission,
+        denied=trial.refused,
+        tried=tried,
     )
-    return replace(compared, notes=(*notes, *found.unread, *compared.notes))
+    compared = _compare(change, Grounds(facts=facts, world=found))
+    return replace(compared, notes=(*notes, *found.unread, *trial.notes, *compared.notes))
 
 
-def _compare(
-    before: Settled,
-    wanted: Mapping[ObjectId, Manifest],
-    new: Loaded,
-    *,
-    grounds: Grounds,
-    written: Mapping[ObjectId, tuple[ReadManifest, ReadManifest]],
-    is_settled: bool = False,
-) -> Difference:
-    refused = dict(_find_refused(before, wanted, new, grounds))
-    roots = [before.world.objects[key].manifest if key in refused else one for key, one in wanted.items()]
-    after = settle(roots, before.world, grounds, is_settled=is_settled)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Change:
+    """Objects that replace those of their names in `before`.
+
+    `written` are pairs as the user wrote them. `is_settled` as in `settle`, `admission` as in `compare_manifests`.
+    `denied` are sentences about what the API server refused in a dry run, and `tried` asks it about the children.
+    """
+
+    before: Settled
+    wanted: Mapping[ObjectId, Manifest]
+    new: Loaded
+    written: Mapping[ObjectId, tuple[ReadManifest, ReadManifest]]
+    is_settled: bool = False
+    admission: bool | None = None
+    denied: Mapping[ObjectId, str] = field(default_factory=dict)
+    tried: ServerTrial | None = None
+
+
+def _compare(change: _Change, grounds: Grounds) -> Difference:
+    before, there = change.before, change.before.world.objects
+    wanted = {key: one for key, one in change.wanted.items() if key in there or key not in change.denied}
+    verdicts = judge_changes(before.world, wanted, _index(change.new.documents), grounds, admission=change.admission)
+    refused = {**verdicts.refused, **change.denied}
+    roots = [there[key].manifest if key in refused else one for key, one in wanted.items()]
+    after = settle(roots, before.world, grounds, is_settled=change.is_settled)
     if after.problems:
-        _check(new, check_rendered(new, grounds.facts.settings, grounds.world.installed))
-    claims = {key: one for key, one in before.world.objects.items() if key.is_a(kinds.PERSISTENT_VOLUME_CLAIM)}
+        _check(change.new, check_rendered(change.new, grounds.facts.settings, grounds.world.installed))
+    claims = {key: one for key, one in there.items() if key.is_a(kinds.PERSISTENT_VOLUME_CLAIM)}
     with_claims = {one.owner for one in claims.values()}
     unclaimed = replace(grounds, world=grounds.world.without(claims))  # of a claim that it sees, a hook says no size
     fresh = settle((one for key, one in wanted.items() if key in with_claims), World(), unclaimed)
-    return plan_difference(
+    found = plan_difference(
         before,
         after,
-        written={key: pair for key, pair in written.items() if key not in refused},
+        written={key: pair for key, pair in change.written.items() if key not in refused},
         refused=[Notice(id=key, text=text) for key, text in refused.items()],
+        stored=[Notice(id=key, text=text) for key, text in find_stored(verdicts, before, after)],
         notes=_find_kept(before, after, fresh, refused),
     )
+    return found if change.tried is None else _try_children(found, after.world, change.tried)
+
+
+def _try_children(found: Difference, after: World, tried: ServerTrial) -> Difference:
+    """The difference, with what the API server says to the children and to a pod of each set."""
+    made = [one.id for one in found.objects if one.owner is not None and one.id in after.objects]
+    moving = {PodFate.START, PodFate.RESTART, PodFate.SCALE}
+    pods = [one.rollout.new for one in found.pods if one.fate in moving and one.after and one.rollout.new]
+    result = tried.children({key: after.objects[key].manifest for key in made}, pods)
+    refused = [Notice(id=key, text=text) for key, text in result.refused.items()]
+    return replace(found, refused=(*found.refused, *refused), notes=(*found.notes, *result.notes))
 
 
 def _check(loaded: Loaded, checked: Checked) -> None:
@@ -211,30 +252,6 @@ def _merge(live: Json, last: Json, new: Json) -> Json:
     before = last if isinstance(last, Mapping) else {}
     kept = {key: value for key, value in live.items() if key in new or key not in before}
     return {**kept, **{key: _merge(live.get(key), before.get(key), value) for key, value in new.items()}}
-
-
-def _find_refused(
-    before: Settled, wanted: Mapping[ObjectId, Manifest], new: Loaded, grounds: Grounds
-) -> Iterator[tuple[ObjectId, str]]:
-    """The objects whose change the API server or admission refuses, with why."""
-    documents = _index(new.documents)
-    installed = frozenset(declared_kinds(grounds.world.installed))
-    reviews = {
-        key: Review(new=manifest, old=old, user=None, settings=grounds.facts.settings, installed=installed)
-        for key, manifest in wanted.items()
-        if (old := before.world.find(key)) is not None
-        and old != manifest
-        and key in documents
-        and documents[key].is_ours
-    }
-    for key, problems in zip(reviews, grounds.spread(_review, tuple(reviews.values())), strict=True):
-        if problems:
-            texts = "; ".join(dict.fromkeys(documents[key].as_written(problem).sentence for problem in problems))
-            yield key, f"the change is refused, and nothing of it happens: {texts}"
-
-
-def _review(reviews: Sequence[Review]) -> list[tuple[Problem, ...]]:
-    return [RULES[plural_of(gvk_of(review.new))](review).problems for review in reviews]
 
 
 def _find_kept(before: Settled, after: Settled, fresh: Settled, refused: Mapping[ObjectId, str]) -> Iterator[str]:

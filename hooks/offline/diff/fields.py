@@ -40,7 +40,7 @@ _NATIVE = frozenset({"DaemonSet", *(kind.kind for kind in NATIVE)})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FieldChange:
-    """A field with another value; None is absent. Of a secret field, neither value is known here.
+    """A field with another value; None is absent, and then a default may hold. Of a secret field, no value is known.
 
     `is_variable` says that the values are left out because they are those of an environment variable.
     """
@@ -50,6 +50,8 @@ class FieldChange:
     new: Json = None
     is_secret: bool = False
     is_variable: bool = False
+    old_default: Json = None
+    new_default: Json = None
 
 
 def compare_objects(old: ReadManifest, new: ReadManifest) -> tuple[FieldChange, ...]:
@@ -130,4 +132,13 @@ def _normal(kind: str, fields: Mapping[str, Json]) -> dict[str, Json]:
     spec = fields.get("spec")
     if kind not in _NATIVE or not isinstance(spec, Mapping) or not isinstance(spec.get("template"), Mapping):
         return dict(fields)
-    return {**fields, "spec": {**spec, "template": without_defaults(spec["template"])}}
+    return {**fields, "spec": {**spec, "template": _with_one_account(without_defaults(spec["template"]))}}
+
+
+def _with_one_account(template: Json) -> Json:
+    """The template without `serviceAccount`, which the API server always makes equal to `serviceAccountName`."""
+    spec = template.get("spec")
+    if not isinstance(spec, Mapping) or "serviceAccount" not in spec:
+        return template
+    kept = {key: value for key, value in spec.items() if key != "serviceAccount"}
+    return {**template, "spec": {"serviceAccountName": spec["serviceAccount"], **kept}}

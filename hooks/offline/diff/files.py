@@ -10,9 +10,17 @@ from hooks.settings import Settings
 
 
 def compare_files(
-    files: tuple[str, ...], revision: str, namespace: str, *, settings: Settings, installed: frozenset[str]
+    files: tuple[str, ...],
+    revision: str,
+    namespace: str,
+    *,
+    settings: Settings,
+    installed: frozenset[str],
+    admission: bool | None = None,
 ) -> Difference:
     """The difference between two files or directories; with a revision, between that and now, of any number.
+
+    `admission` says whether it is registered; None where nobody knows.
 
     Raises:
         ManifestFaults: the problems of one side.
@@ -20,7 +28,8 @@ def compare_files(
     """
     with without_collections():
         old, new = _load(files, revision, namespace)
-        return compare_manifests(old, new, settings, installed, spread=spread_over_processes)
+        spread = spread_over_processes
+        return compare_manifests(old, new, settings, installed, spread=spread, admission=admission)
 
 
 def _load(files: tuple[str, ...], revision: str, namespace: str) -> tuple[Loaded, Loaded]:

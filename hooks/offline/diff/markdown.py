@@ -1,11 +1,12 @@
 """A difference as Markdown for a comment on a pull request: the summary first, the objects folded away."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from hooks.offline.diff.plan import Difference
 from hooks.offline.diff.text import write_objects
 from hooks.offline.diff.wording import (
+    STORED,
     changed_rows,
     describe_amount,
     describe_fit,
@@ -24,24 +25,26 @@ _TICKS = re.compile("`+")
 def write_markdown(difference: Difference) -> str:
     """The whole difference; ends with a newline."""
     parts = (
-        [f"**{_escape(summarize(difference))}**"],
-        list(_write_list("Refused", map(describe_notice, difference.refused))),
-        list(_write_list("Gone afterwards", map(describe_notice, difference.lost))),
+        [f"**{escape(summarize(difference))}**"],
+        list(write_list("Refused", map(describe_notice, difference.refused))),
+        list(write_list(STORED, map(describe_notice, difference.stored))),
+        list(write_list("Gone afterwards", map(describe_notice, difference.lost))),
         list(_write_pods(difference)),
-        list(_write_resources(difference)),
-        list(_write_list("Nodes (an estimate)", describe_fit(difference.fit) if difference.fit else ())),
-        list(_write_list("Notes", difference.notes)),
-        list(_write_folded(difference)),
+        list(write_resources(difference)),
+        list(write_list("Nodes (an estimate)", describe_fit(difference.fit) if difference.fit else ())),
+        list(write_list("Notes", difference.notes)),
+        list(write_folded("Objects and fields", list(write_objects(difference)))),
     )
     return "\n\n".join("\n".join(part) for part in parts if part) + "\n"
 
 
-def _write_list(title: str, items: Iterable[str]) -> Iterator[str]:
+def write_list(title: str, items: Iterable[str]) -> Iterator[str]:
+    """A section with its title; nothing without items."""
     found = list(items)
     if found:
         yield f"#### {title}"
         yield ""
-        yield from (f"- {_escape(item)}" for item in found)
+        yield from (f"- {escape(item)}" for item in found)
 
 
 def _write_pods(difference: Difference) -> Iterator[str]:
@@ -51,11 +54,12 @@ def _write_pods(difference: Difference) -> Iterator[str]:
     yield "| pods of | what happens | because of |"
     yield "|---|---|---|"
     for change in changes:
-        why = "<br>".join(map(_escape, reasons(change)))
-        yield f"| {_escape(title_of(change))} | {_escape(describe_pods(change))} | {why} |"
+        why = "<br>".join(map(escape, reasons(change)))
+        yield f"| {escape(title_of(change))} | {escape(describe_pods(change))} | {why} |"
 
 
-def _write_resources(difference: Difference) -> Iterator[str]:
+def write_resources(difference: Difference) -> Iterator[str]:
+    """The table of what pods request now, at most, and afterwards."""
     rows = changed_rows(difference)
     if not rows:
         return
@@ -63,15 +67,15 @@ def _write_resources(difference: Difference) -> Iterator[str]:
     yield "|---|---:|---:|---:|"
     for row in rows:
         cells = (describe_amount(row, amount) for amount in (row.now, row.peak, row.after))
-        yield f"| {_escape(row.resource)} | {' | '.join(cells)} |"
+        yield f"| {escape(row.resource)} | {' | '.join(cells)} |"
 
 
-def _write_folded(difference: Difference) -> Iterator[str]:
-    lines = list(write_objects(difference))
+def write_folded(title: str, lines: Sequence[str]) -> Iterator[str]:
+    """Lines as they are, below a title that unfolds them."""
     if not lines:
         return
     fence = "`" * max(3, 1 + max((len(run) for line in lines for run in _TICKS.findall(line)), default=0))
-    yield "<details><summary>Objects and fields</summary>"
+    yield f"<details><summary>{title}</summary>"
     yield ""
     yield fence
     yield from lines
@@ -80,6 +84,6 @@ def _write_folded(difference: Difference) -> Iterator[str]:
     yield "</details>"
 
 
-def _escape(text: str) -> str:
+def escape(text: str) -> str:
     """The text as Markdown shows it unchanged, also in a table; an @ notifies nobody."""
     return _SPECIAL.sub(lambda match: f"&#{ord(match[1])};", text)

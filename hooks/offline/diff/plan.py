@@ -1,12 +1,14 @@
 """What a change does: to objects, to pods, to resources, and what is lost, refused or held back by it. Decides all."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from hooks.k8s.types import Manifest, ReadManifest
+from hooks.offline.diff.defaults import with_defaults, with_rendered
 from hooks.offline.diff.fields import FieldChange, compare_objects
 from hooks.offline.diff.fitting import Fit
+from hooks.offline.diff.live_state import LiveState
 from hooks.offline.diff.lost import find_lost
 from hooks.offline.diff.refusals import find_refusals
 from hooks.offline.diff.resources import ResourceRow, add_up
@@ -53,8 +55,8 @@ class Difference:
     """All that a change does.
 
     `pods` are all sets of pods, also those that stay; `lost` are claims, Services and names that are gone afterwards;
-    `refused` is what the API server, admission or the hooks do not let happen; `notes` are what is good to know; `fit`
-    says whether the pods find nodes, if that was asked.
+    `refused` is what the API server or admission do not let happen, `stored` what is stored although a rule is broken;
+    `notes` are what is good to know; `fit` says whether the pods find nodes, if that was asked.
     """
 
     objects: tuple[ObjectChange, ...] = ()
@@ -62,14 +64,16 @@ class Difference:
     resources: tuple[ResourceRow, ...] = ()
     lost: tuple[Notice, ...] = ()
     refused: tuple[Notice, ...] = ()
+    stored: tuple[Notice, ...] = ()
     notes: tuple[str, ...] = ()
     owners: Mapping[ObjectId, ObjectId | None] = field(default_factory=dict)
     fit: Fit | None = None
+    live: LiveState | None = None
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing changes, and nothing is refused."""
-        return not self.objects and not self.refused
+        """Whether nothing changes, and nothing is said of a change."""
+        return not (self.objects or self.refused or self.stored)
 
 
 def plan_difference(
@@ -78,15 +82,16 @@ def plan_difference(
     *,
     written: Mapping[ObjectId, WrittenPair] | None = None,
     refused: Iterable[Notice] = (),
+    stored: Iterable[Notice] = (),
     notes: Iterable[str] = (),
 ) -> Difference:
     """Compare two worlds; `written` are the objects that the user wrote, as they are to be compared.
 
     `refused` are changes that are left out of `after`, because the API server would not take them.
     """
-    objects = tuple(_find_changes(before, after, written or {}))
-    pods = plan_pods(before, after)
     owners = {key: one.owner for side in (before, after) for key, one in side.world.objects.items()}
+    objects = tuple(_show_rendered(tuple(_find_changes(before, after, written or {})), owners))
+    pods = plan_pods(before, after)
     said = (*refused, *(Notice(id=key, text=text) for key, text in find_refusals(before, after)))
     return Difference(
         objects=objects,
@@ -94,9 +99,25 @@ def plan_difference(
         resources=add_up(one.rollout for one in pods),
         lost=tuple(Notice(id=key, text=text) for key, text in find_lost(before, after)),
         refused=said,
+        stored=tuple(stored),
         notes=(*notes, *after.held),
         owners=owners,
     )
+
+
+def _show_rendered(
+    changes: Iterable[ObjectChange], owners: Mapping[ObjectId, ObjectId | None]
+) -> Iterable[ObjectChange]:
+    """The changes; those of what a user writes with the defaults that their children show."""
+    found = tuple(changes)
+    below: dict[ObjectId, list[FieldChange]] = {}
+    for change in found:
+        owner = owners.get(change.id)
+        while owner is not None:
+            below.setdefault(owner, []).extend(change.fields if not change.is_between else ())
+            owner = owners.get(owner)
+    for change in found:
+        yield replace(change, fields=tuple(with_rendered(change.fields, below.get(change.id, ()))))
 
 
 def _find_changes(before: Settled, after: Settled, written: Mapping[ObjectId, WrittenPair]) -> Iterable[ObjectChange]:
@@ -109,7 +130,7 @@ def _find_changes(before: Settled, after: Settled, written: Mapping[ObjectId, Wr
             continue
         is_between = new.owner is not None and key in parents
         pair: tuple[ReadManifest | Manifest, ReadManifest | Manifest] = written.get(key) or (old.manifest, new.manifest)
-        fields = compare_objects(*pair)
+        fields = tuple(with_defaults(compare_objects(*pair), *pair))
         if key in after.recreated or fields:
             fate = Fate.RECREATED if key in after.recreated else Fate.CHANGED
             yield ObjectChange(id=key, owner=new.owner, fate=fate, fields=fields, is_between=is_between)

@@ -1,4 +1,4 @@
-"""What does not happen although the manifests say it: the hooks refuse it, or the API server never changes the field.
+"""What does not happen although the manifests say it, because the API server never changes the field.
 
 Source: Kubernetes, pkg/apis/*/validation; Metacontroller, which changes no existing object under OnDelete.
 """
@@ -37,10 +37,6 @@ _FIXED: Mapping[GroupVersionKind, tuple[_Fixed, ...]] = {
 
 def find_refusals(before: Settled, after: Settled) -> Iterator[tuple[ObjectId, str]]:
     """Objects with a sentence about what is refused."""
-    for key, problems in after.problems.items():
-        if key not in before.problems:
-            texts = "; ".join(problem.text for problem in problems)
-            yield key, f"the hooks refuse it, and its children stay as they are: {texts}"
     for key, owned in after.world.objects.items():
         old, fixed = before.world.find(key), _find_fixed(key)
         if old is None or not fixed or key in after.recreated:

@@ -11,6 +11,7 @@ from hooks import contract
 from hooks.k8s import kinds
 from hooks.k8s.pod_sets import place_in_workload
 from hooks.k8s.types import Json, ReadManifest, gvk_of
+from hooks.offline.diff.defaults import with_defaults
 from hooks.offline.diff.fields import FieldChange, compare_values
 from hooks.offline.diff.pods import PodSet, find_pod_sets
 from hooks.offline.diff.resources import Rollout
@@ -99,6 +100,7 @@ def _index(found: Mapping[ObjectId, Iterable[PodSet]]) -> dict[tuple[ObjectId, s
 
 def _compare(old: PodSet, new: PodSet) -> tuple[FieldChange, ...]:
     found = () if old is new else compare_values(old.template, new.template, HERE)
+    found = with_defaults(found, old.template, new.template)
     return tuple(replace(change, path=place_in_workload(change.path, new.path)) for change in found)
 
 

@@ -29,9 +29,10 @@ def without_values(difference: Difference) -> Difference:
 def _hide(change: FieldChange) -> FieldChange:
     inside = _is_of_variables(change.path)
     is_value = inside and change.path.parts[-1] == "value"
-    if is_value or any(map(_is_manifest, (change.old, change.new))):
+    if is_value or any(map(_is_manifest, (change.old, change.new, change.old_default, change.new_default))):
         return FieldChange(path=change.path, is_variable=True)
-    return replace(change, old=_blank(change.old, inside=inside), new=_blank(change.new, inside=inside))
+    sides = {side: getattr(change, side) for side in ("old", "new", "old_default", "new_default")}
+    return replace(change, **{side: _blank(value, inside=inside) for side, value in sides.items()})
 
 
 def _is_of_variables(path: FieldPath) -> bool:

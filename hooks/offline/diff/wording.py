@@ -15,6 +15,7 @@ from hooks.offline.diff.pods import PodSet
 from hooks.offline.diff.resources import ResourceRow, write_amount
 from hooks.offline.diff.rollouts import PodChange, PodFate
 
+STORED = "Stored, against a rule"
 _LONGEST = 100
 _LONGEST_PATH = 300
 _LONGEST_TEXT = 2000
@@ -31,7 +32,11 @@ def describe_field(change: FieldChange) -> str:
         return f"{path}: (changed)"
     if _is_plain_list(change.old) and _is_plain_list(change.new):
         return f"{path}: {_describe_list(change.old, change.new)}"
-    return f"{path}: {show(change.old)} → {show(change.new)}"
+    return f"{path}: {_show_side(change.old, change.old_default)} → {_show_side(change.new, change.new_default)}"
+
+
+def _show_side(value: Json, default: Json) -> str:
+    return show(value) if value is not None or default is None else f"{show(default)} (default)"
 
 
 def show(value: Json) -> str:
@@ -145,7 +150,8 @@ def summarize(difference: Difference) -> str:
     objects = ", ".join(f"{number} {word}" for number, word in counts if number)
     restarts = sum(change.restarts for change in difference.pods)
     refused = f" {len(difference.refused)} refused." if difference.refused else ""
-    return f"Objects: {objects or 'none changed'}. {_restarting(restarts)}.{refused}"
+    stored = f" {len(difference.stored)} stored against a rule." if difference.stored else ""
+    return f"Objects: {objects or 'none changed'}. {_restarting(restarts)}.{refused}{stored}"
 
 
 def _restarting(number: int) -> str:

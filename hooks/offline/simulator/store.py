@@ -110,6 +110,14 @@ class Store:
         """The objects of a kind that an object controls, or (empty uid) that none controls, sorted likewise."""
         return self._index.list_controlled(kind, namespace, uid)
 
+    def list_labelled(self, kind: GroupVersionKind, namespace: str, labels: Mapping[str, str]) -> list[Manifest]:
+        """The objects of a kind with all of these labels, at least one; sorted likewise."""
+        return self._index.list_labelled(kind, namespace, labels)
+
+    def list_services(self, namespace: str, labels: Mapping[str, str]) -> list[Manifest]:
+        """The Services of a namespace that select pods with these labels, sorted by name."""
+        return self._index.list_services(namespace, labels)
+
     def everything(self) -> list[Manifest]:
         """All objects, sorted by kind, namespace and name."""
         return [self._objects[ref] for ref in sorted(self._objects)]

@@ -1,7 +1,7 @@
 """All that happens to the objects of a namespace, in the order of etcd's revisions, however the API server fares."""
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from threading import Event, Lock, Thread
 
@@ -51,6 +51,11 @@ class Picture:
         """The objects of a kind that an object controls, or (empty uid) that none controls."""
         found = self.list_kind(kind, namespace)
         return [one for one in found if str((controller_of(one) or {}).get("uid", "")) == uid]
+
+    def list_labelled(self, kind: GroupVersionKind, namespace: str, labels: Mapping[str, str]) -> list[Manifest]:
+        """The objects of a kind with all of these labels."""
+        found = self.list_kind(kind, namespace)
+        return [one for one in found if labels.items() <= (one["metadata"].get("labels") or {}).items()]
 
     def advance(self, change: Change) -> None:
         """Become the picture after a change."""

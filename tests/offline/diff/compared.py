@@ -45,10 +45,16 @@ def annotated(documents: Documents, **annotations: str) -> Documents:
     return [{**first, "metadata": {**first["metadata"], "annotations": named}}, *others]
 
 
-def compare(old: Documents, new: Documents, *installed: str, settings: Settings = SETTINGS) -> Difference:
+def compare(
+    old: Documents,
+    new: Documents,
+    *installed: str,
+    settings: Settings = SETTINGS,
+    admission: bool | None = None,
+) -> Difference:
     """What `dynamo-hooks diff` finds; `installed` are the optional kinds of the cluster."""
     kinds = frozenset(installed)
-    return compare_manifests(load(old), load(new), settings, kinds)
+    return compare_manifests(load(old), load(new), settings, kinds, admission=admission)
 
 
 def load(documents: Documents) -> Loaded:

@@ -9,6 +9,7 @@ import yaml
 from click.testing import CliRunner, Result
 
 from hooks.api.conversion import Version, convert
+from hooks.cli.colours import colour
 from hooks.cli.main import main
 from tests.offline.diff.compared import EXAMPLES, Documents, annotated, edited, edited_service, example
 
@@ -171,6 +172,20 @@ def test_terminal_gets_no_control_characters(tmp_path: Path) -> None:
     secret = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": data}
     new = {**secret, "data": {}}
     assert "\x1b" not in diff(tmp_path, [*DISAGG, secret], [*DISAGG, new]).output
+
+
+@pytest.mark.parametrize(
+    ("variables", "has_colours"),
+    [({"TERM": "xterm"}, True), ({"TERM": "xterm", "NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False)],
+    ids=str,
+)
+def test_colours_are_left_out_where_nobody_wants_them(
+    monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], has_colours: bool
+) -> None:
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    assert (colour("a", "red") != "a") is has_colours
 
 
 def test_secrets_reach_no_output(tmp_path: Path) -> None:

@@ -173,3 +173,18 @@ def test_objects_of_other_kinds_are_not_compared() -> None:
 def test_what_may_not_be_read_is_said() -> None:
     warned = replace(live(AGG), unread=("you may not read Secrets",))
     assert "you may not read Secrets" in compare(warned, AGG).notes
+
+
+def test_service_account_never_stands_as_a_cause() -> None:
+    """The API server keeps `serviceAccount` as the name under which it was first known, and makes both equal."""
+
+    def fill(one: Manifest) -> Manifest:
+        pod = one["spec"]["template"]["spec"]
+        named = {**pod, "serviceAccount": pod["serviceAccountName"]}
+        return {**one, "spec": {**one["spec"], "template": {**one["spec"]["template"], "spec": named}}}
+
+    new = edited_service(AGG, WORKER, lambda spec: spec["extraPodSpec"].update(serviceAccountName="mine"))
+    found = compare(live(AGG, changing("Deployment", "vllm-agg-vllmworker", fill)), new)
+    (restart,) = (one for one in found.pods if one.fate == "restart")
+    assert [str(one.path) for one in restart.why] == ["spec.template.spec.serviceAccountName"]
+    assert fields(found, "Deployment") == {"spec.template.spec.serviceAccountName"}

@@ -4,6 +4,12 @@ from typing import Any
 
 import pytest
 
+from hooks.offline.diff.fields import FieldChange
+from hooks.offline.diff.plan import Difference, Fate, ObjectChange
+from hooks.offline.diff.variables import without_values
+from hooks.offline.diff.wording import describe_field
+from hooks.problems import SPEC
+from hooks.world.objects import ObjectId
 from tests.offline.diff.compared import (
     EXAMPLES,
     Documents,
@@ -21,6 +27,7 @@ from tests.offline.diff.compared import (
 DISAGG, CACHE, INGRESS = (example(name) for name in ("vllm-disagg", "vllm-cache", "ingress"))
 ROADS = [("grove", "inference-pool"), ("lws", "volcano", "istio", "inference-pool")]
 DECODE = "VllmDecodeWorker"
+ID = ObjectId(namespace="default", kind="DynamoGraphDeployment", name="g", group="nvidia.com")
 
 
 def with_adapter(replicas: int) -> Documents:
@@ -89,11 +96,59 @@ def test_name_of_a_service_leads_nowhere_while_a_graph_moves() -> None:
     assert said in sentences(compare(old, new, "grove").lost)
 
 
+MANAGED = "replicas cannot be modified directly when scaling adapter is enabled"
+
+
 def test_refused_change_changes_nothing() -> None:
-    found = compare(with_adapter(1), with_adapter(5))
-    assert (found.objects, pods(found)) == ((), {})
-    assert "replicas cannot be modified directly when scaling adapter is enabled" in sentences(found.refused)[0]
+    found = compare(with_adapter(1), with_adapter(5), admission=True)
+    assert (found.objects, pods(found), found.stored) == ((), {}, ())
+    assert "admission refuses the change, and nothing of it happens" in sentences(found.refused)[0]
+    assert MANAGED in sentences(found.refused)[0]
     assert not found.is_empty
+
+
+@pytest.mark.parametrize(
+    ("admission", "where"), [(False, "which is not registered here"), (None, "where it is registered")], ids=str
+)
+def test_what_only_admission_refuses_is_stored_without_it_and_has_no_effect(admission: bool | None, where: str) -> None:
+    found = compare(with_adapter(1), with_adapter(5), admission=admission)
+    assert (found.refused, pods(found)) == ((), {})
+    (said,) = sentences(found.stored)
+    assert "DynamoGraphDeployment default/vllm-disagg: is stored, and has no effect: " in said
+    assert MANAGED in said
+    assert said.endswith(f"(admission would refuse it, {where})")
+    assert not found.is_empty
+
+
+def test_what_the_api_server_refuses_needs_no_admission() -> None:
+    more = edited(DISAGG, lambda spec: spec["services"].update(More=spec["services"][DECODE]))
+    for admission in (True, False):
+        found = compare(DISAGG, more, admission=admission)
+        assert "the API server refuses the change, and nothing of it happens" in sentences(found.refused)[0]
+        assert found.stored == ()
+
+
+def test_field_that_becomes_a_default_shows_the_default() -> None:
+    written = {"dnsPolicy": "Default", "terminationGracePeriodSeconds": 77}
+    old = edited_service(
+        DISAGG, DECODE, lambda spec: spec.update(replicas=3, extraPodSpec={**spec["extraPodSpec"], **written})
+    )
+    new = edited_service(DISAGG, DECODE, lambda spec: spec.pop("replicas", None))
+    shown = {str(one.path): (one.new, one.new_default) for o in compare(old, new).objects for one in o.fields}
+    prefix = f"spec.services[{DECODE}]"
+    assert shown[f"{prefix}.replicas"] == (None, 1)
+    assert shown[f"{prefix}.extraPodSpec.dnsPolicy"] == (None, "ClusterFirst")
+    assert shown[f"{prefix}.extraPodSpec.terminationGracePeriodSeconds"] == (None, 100)
+    assert shown["spec.template.spec.dnsPolicy"] == (None, "ClusterFirst")
+    back = {describe_field(one) for o in compare(new, old).objects for one in o.fields}
+    assert f'{prefix}.extraPodSpec.dnsPolicy: "ClusterFirst" (default) → "Default"' in back
+
+
+def test_default_of_a_variable_is_not_shown() -> None:
+    literal = [{"name": "DYN_LOG", "value": "hunter2"}]
+    change = FieldChange(path=SPEC / "envs", old=None, new=literal, old_default=literal)
+    hidden = without_values(Difference(objects=(ObjectChange(id=ID, owner=None, fate=Fate.CHANGED, fields=(change,)),)))
+    assert "hunter2" not in repr(hidden)
 
 
 def test_adapter_keeps_its_replicas() -> None:
@@ -112,7 +167,9 @@ def test_what_a_pod_clique_set_cannot_change_needs_a_new_one() -> None:
     new = edited_service(multinode, "decode", lambda spec: spec["multinode"].update(nodeCount=3))
     found = compare(multinode, new, "grove")
     assert pods(found) == {}
-    (said,) = sentences(found.refused)
+    assert found.refused == ()
+    (said,) = sentences(found.stored)
+    assert "is stored, and has no effect: its children stay as they are, because" in said
     assert "cannot change clique decode-wkr minAvailable: 1 to 2" in said
     assert "delete the graph and create it again" in said
 

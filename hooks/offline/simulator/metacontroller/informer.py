@@ -6,7 +6,7 @@ Source: client-go tools/cache, shared informers.
 """
 
 from collections import deque
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Protocol
 
 from hooks.k8s.types import GroupVersionKind, Manifest
@@ -28,6 +28,9 @@ class ObjectReader(Protocol):
 
     def list_controlled(self, kind: GroupVersionKind, namespace: str, uid: str) -> list[Manifest]:
         """The objects of a kind that an object controls, or (empty uid) that none controls, sorted likewise."""
+
+    def list_labelled(self, kind: GroupVersionKind, namespace: str, labels: Mapping[str, str]) -> list[Manifest]:
+        """The objects of a kind with all of these labels, at least one; sorted likewise."""
 
 
 class Informer:
@@ -54,6 +57,10 @@ class Informer:
     def list_controlled(self, kind: GroupVersionKind, namespace: str, uid: str) -> list[Manifest]:
         """The delivered objects of a kind that an object controls, or (empty uid) that none controls."""
         return self._source(kind).list_controlled(kind, namespace, uid)
+
+    def list_labelled(self, kind: GroupVersionKind, namespace: str, labels: Mapping[str, str]) -> list[Manifest]:
+        """All delivered objects of a kind with these labels, in one namespace or (empty) in all."""
+        return self._source(kind).list_labelled(kind, namespace, labels)
 
     def _source(self, kind: GroupVersionKind) -> Store | Index:
         return self._index if (kind.group, kind.kind) in self._late else self._store

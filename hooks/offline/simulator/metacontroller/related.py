@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from hooks.k8s.types import Manifest, object_key
 from hooks.offline.simulator.clock import Clock
 from hooks.offline.simulator.metacontroller.informer import ObjectReader
-from hooks.offline.simulator.metacontroller.related_rules import Concerns, Rule, check_rule, selects
+from hooks.offline.simulator.metacontroller.related_rules import Concerns, Rule, check_rule, labels_of_rule, selects
 from hooks.offline.simulator.metacontroller.webhook import SyncFailed, TooManyRequests, Webhook
 from hooks.offline.simulator.resources import Resource, UnknownKind
 from hooks.offline.simulator.store import Ref, StoreChange, ref_of
@@ -53,10 +53,13 @@ class Related:
         return found
 
     def _look_at(self, rule: Rule, resource: Resource) -> Iterator[Manifest]:
-        """The objects that a rule can select, sorted: those of its names, of its namespace, or of the whole kind."""
+        """The objects that a rule can select, sorted: those of its names, with its labels, or of the whole kind."""
         kind, namespace = resource.kind, (rule.get("namespace") or "") if resource.namespaced else ""
         if not rule.get("names") or (resource.namespaced and not namespace):
-            yield from self._store.list_kind(kind, namespace)
+            labels = dict(labels_of_rule(rule))
+            yield from (
+                self._store.list_labelled(kind, namespace, labels) if labels else self._store.list_kind(kind, namespace)
+            )
             return
         for name in sorted(set(rule["names"])):
             if (found := self._store.get(Ref(kind.group, kind.kind, namespace, name))) is not None:

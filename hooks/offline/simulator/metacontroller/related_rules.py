@@ -58,7 +58,7 @@ class Concerns:
 
     def __init__(self, rules: Iterable[tuple[Ref, Rule, Resource]]) -> None:
         owned = [(place, *one) for place, one in enumerate(rules)]
-        counts = Counter(label for _, _, rule, _ in owned for label in _labels_of(rule))
+        counts = Counter(label for _, _, rule, _ in owned for label in labels_of_rule(rule))
         self._found: dict[tuple[str, ...], list[_Owned]] = {}
         for one in owned:
             _, _, rule, resource = one
@@ -82,7 +82,8 @@ class Concerns:
             yield from self._found.get((kind, key, value), ())
 
 
-def _labels_of(rule: Rule) -> list[tuple[str, str]]:
+def labels_of_rule(rule: Rule) -> list[tuple[str, str]]:
+    """The labels that a rule wants exactly."""
     return list(((rule.get("labelSelector") or {}).get("matchLabels") or {}).items())
 
 
@@ -90,7 +91,7 @@ def _keys_of(rule: Rule, counts: Mapping[tuple[str, str], int]) -> Sequence[tupl
     """Where a rule stands: by its names, by a label, or among those that any object of the kind may match."""
     if rule.get("names"):
         return [(str(name),) for name in rule["names"]]
-    labels = _labels_of(rule)
+    labels = labels_of_rule(rule)
     if not labels:
         return [()]
     rarest: tuple[str, str] = min(labels, key=lambda label: (counts[label], label))

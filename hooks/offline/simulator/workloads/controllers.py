@@ -12,7 +12,7 @@ from hooks.k8s.types import GroupVersionKind, Manifest
 from hooks.offline.simulator.client import Client
 from hooks.offline.simulator.store import Ref, Store, StoreChange, ref_of
 from hooks.offline.simulator.workloads.deployments import reconcile_deployment
-from hooks.offline.simulator.workloads.endpoints import reconcile_service, selects
+from hooks.offline.simulator.workloads.endpoints import reconcile_service
 from hooks.offline.simulator.workloads.grove import reconcile_pod_clique_set, reconcile_scaling_group
 from hooks.offline.simulator.workloads.grove_pods import followers_of, reconcile_pod_clique
 from hooks.offline.simulator.workloads.grove_webhook import admit_pod_clique_set
@@ -63,17 +63,19 @@ def find_affected(store: Store, change: StoreChange) -> list[Ref]:
             found.append(ref_of(owner))
         owner = _first_owner(store, owner)
     if change.ref.kind == kinds.POD.kind:
-        found += [
-            ref_of(service)
-            for service in store.list_kind(kinds.SERVICE, change.ref.namespace)
-            if any(selects(service, pod) for pod in (change.old, change.new) if pod is not None)
-        ]
+        found += _find_selecting(store, change)
         group = group_of(change.current)
         found += [group] if group else []
         found += set_named_by(store, change.current)
     if change.ref.kind == kinds.POD_CLIQUE.kind:
         found += followers_of(store, change.current)
     return found
+
+
+def _find_selecting(store: Store, change: StoreChange) -> list[Ref]:
+    """The Services that select a pod, before or after its change."""
+    labels = (pod["metadata"].get("labels") or {} for pod in (change.old, change.new) if pod is not None)
+    return sorted({ref_of(one) for found in labels for one in store.list_services(change.ref.namespace, found)})
 
 
 def reconcile(store: Store, client: Client, ref: Ref, now: str) -> None:

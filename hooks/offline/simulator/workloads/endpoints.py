@@ -25,8 +25,8 @@ def reconcile_service(store: Store, client: Client, service: Manifest) -> None:
         return
     pods = [
         pod
-        for pod in store.list_kind(kinds.POD, metadata["namespace"])
-        if selects(service, pod) and pod.get("status", {}).get("podIP")
+        for pod in store.list_labelled(kinds.POD, metadata["namespace"], spec["selector"])
+        if pod.get("status", {}).get("podIP")
     ]
     wanted = _build_slice(service, pods)
     live = client.get(ref_of(wanted))
@@ -36,12 +36,6 @@ def reconcile_service(store: Store, client: Client, service: Manifest) -> None:
     merged = {**live, **wanted, "metadata": {**live["metadata"], **wanted["metadata"]}}
     if not are_equal(merged, live):
         client.update(merged)
-
-
-def selects(service: Manifest, pod: Manifest) -> bool:
-    """Whether a Service selects a pod of its namespace; one without selector selects none."""
-    selector = service["spec"].get("selector") or {}
-    return bool(selector) and selector.items() <= (pod["metadata"].get("labels") or {}).items()
 
 
 def _build_slice(service: Manifest, pods: list[Manifest]) -> Manifest:

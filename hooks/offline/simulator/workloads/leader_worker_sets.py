@@ -112,9 +112,8 @@ def _hash_revision(found: Manifest) -> str:
 
 
 def _pods_of(store: Store, found: Manifest) -> list[Manifest]:
-    pods = store.list_kind(kinds.POD, found["metadata"]["namespace"])
-    name = found["metadata"]["name"]
-    return [pod for pod in pods if pod["metadata"].get("labels", {}).get(NAME) == name and not is_deleting(pod)]
+    pods = store.list_labelled(kinds.POD, found["metadata"]["namespace"], {NAME: found["metadata"]["name"]})
+    return [pod for pod in pods if not is_deleting(pod)]
 
 
 def _groups_of(step: _Step) -> list[_Group]:

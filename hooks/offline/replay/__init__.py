@@ -1,0 +1,1 @@
+"""What another version answers to recorded calls: what it restarts, holds and says otherwise; as text or JSON."""

@@ -1,0 +1,127 @@
+"""What the API server says to objects without storing them: its own rules, other people's webhooks, quotas, policies.
+
+The user's objects are tried first. Then the children that they lead to, and one pod of each set that starts or
+restarts, are tried with the rights of the user; controllers may have more rights, so a missing one is only noted.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from http import HTTPStatus
+
+from hooks import contract
+from hooks.clients.api_server import Refused
+from hooks.k8s import kinds
+from hooks.k8s.types import GroupVersionKind, Json, Manifest, ReadManifest, plural_of
+from hooks.offline.diff.pods import PodSet
+from hooks.offline.diff.trial import TrialResult
+from hooks.operating.cluster import Cluster
+from hooks.operating.live_reader import LiveReader
+from hooks.world.objects import ObjectId
+
+_WEBHOOKS = GroupVersionKind("admissionregistration.k8s.io", "v1", "ValidatingWebhookConfiguration")
+_NO_RIGHT = '" cannot '
+"""In the API server's sentence about a right that the user lacks; a webhook or a quota is `Forbidden` too."""
+_SERVERS = ("uid", "resourceVersion", "creationTimestamp", "generation", "managedFields", "selfLink")
+_TRIED = {"dryRun": "All"}
+
+
+def find_admission(reader: LiveReader) -> bool | None:
+    """Whether webhooks judge graphs; None, with a note, if the user may not read which there are."""
+    found = reader.attempt("webhooks, so it is not known whether admission is registered", lambda: _list(reader), None)
+    if found is None:
+        return None
+    rules = [rule for one in found for webhook in one.get("webhooks") or () for rule in webhook.get("rules") or ()]
+    return any(
+        {contract.GROUP, "*"} & {*(rule.get("apiGroups") or ())}
+        and {plural_of(contract.GRAPH), "*", "*/*"} & {*(rule.get("resources") or ())}
+        for rule in rules
+    )
+
+
+def _list(reader: LiveReader) -> tuple[ReadManifest, ...] | None:
+    return tuple(reader.cluster.read_all(_WEBHOOKS))
+
+
+@dataclass(frozen=True, slots=True)
+class DryRun:
+    """Tries objects at one cluster; `live` are the objects that it has."""
+
+    cluster: Cluster
+    live: Mapping[ObjectId, ReadManifest]
+
+    def roots(self, objects: Mapping[ObjectId, Manifest]) -> TrialResult:
+        """What becomes of the user's objects."""
+        return self._try_all(objects)
+
+    def children(self, objects: Mapping[ObjectId, Manifest], pods: Iterable[PodSet]) -> TrialResult:
+        """What is said of objects that hooks make, and of one pod of each set."""
+        accounts = {key.name for key in objects if key.is_a(kinds.SERVICE_ACCOUNT)}
+        made = {_pod_key(one): _pod(one, accounts) for one in pods}
+        return self._try_all({**{key: _without_owner(one) for key, one in objects.items()}, **made})
+
+    def _try_all(self, objects: Mapping[ObjectId, Manifest]) -> TrialResult:
+        stored, refused, notes = dict[ObjectId, Manifest](), dict[ObjectId, str](), list[str]()
+        for key, manifest in objects.items():
+            try:
+                stored[key] = self._try(key, manifest)
+            except Refused as error:
+                if not error.status or error.status == HTTPStatus.UNAUTHORIZED:
+                    raise
+                if _NO_RIGHT in str(error):
+                    notes.append(f"{key} was not tried, because you lack a right: {error}")
+                else:
+                    refused[key] = f"the API server refuses it in a dry run: {error}"
+        return TrialResult(stored=stored, refused=refused, notes=tuple(notes))
+
+    def _try(self, key: ObjectId, manifest: Manifest) -> Manifest:
+        live = self.live.get(key)
+        if live is None:
+            metadata = {name: one for name, one in manifest["metadata"].items() if name not in _SERVERS}
+            found = dict(self.cluster.create({**manifest, "metadata": metadata}, **_TRIED))
+            return {**found, "metadata": {k: v for k, v in found["metadata"].items() if k not in _SERVERS}}
+        change = find_merge_patch(
+            {name: one for name, one in live.items() if name != "status"},
+            {name: one for name, one in manifest.items() if name != "status"},
+        )
+        if not change:
+            return manifest
+        header = {"apiVersion": manifest["apiVersion"], "kind": manifest["kind"]}
+        return {**header, **self.cluster.patch({**live, **header}, change, is_trial=True)}
+
+
+def find_merge_patch(old: Mapping[str, Json], new: Mapping[str, Json]) -> dict[str, Json]:
+    """The JSON merge patch that turns one object into the other; empty if both are the same."""
+    patch: dict[str, Json] = dict.fromkeys(old.keys() - new.keys())
+    for key, value in new.items():
+        before = old.get(key)
+        if isinstance(before, Mapping) and isinstance(value, Mapping):
+            if below := find_merge_patch(before, value):
+                patch[key] = below
+        elif before != value:
+            patch[key] = value
+    return patch
+
+
+def _without_owner(manifest: Manifest) -> Manifest:
+    """The child without its owner, which may not exist yet."""
+    metadata = {key: value for key, value in manifest["metadata"].items() if key != "ownerReferences"}
+    return {**manifest, "metadata": metadata}
+
+
+def _pod_key(found: PodSet) -> ObjectId:
+    name = "-".join(filter(None, (found.workload.name, found.role)))
+    return ObjectId(namespace=found.workload.namespace, kind=kinds.POD.kind, name=f"{name}-dry-run")
+
+
+def _pod(found: PodSet, accounts: Iterable[str]) -> Manifest:
+    """A pod of the set; without an account that is yet to be made."""
+    key, metadata = _pod_key(found), found.template.get("metadata") or {}
+    own = {name: metadata[name] for name in ("labels", "annotations") if metadata.get(name)}
+    missing = found.pod_spec.get("serviceAccountName") in {*accounts}
+    spec = {name: one for name, one in found.pod_spec.items() if not (missing and name == "serviceAccountName")}
+    return {
+        "apiVersion": kinds.POD.api_version,
+        "kind": kinds.POD.kind,
+        "metadata": {**own, "name": key.name, "namespace": key.namespace},
+        "spec": spec,
+    }
