@@ -15,9 +15,9 @@ has, `clients` are calls to the API server and etcd, `recording` keeps calls. `w
 Metacontroller do to objects: it serves all that follow.
 
 **Offline** (`hooks/offline`): tools on manifests, without a cluster. `manifests` are a user's files, `rendering` makes
-every child of them, `diff` compares, `explain` says where a value comes from, `picture` draws, `replay` compares with
-recorded answers. `simulator` is a Kubernetes in memory, and `simulation` runs manifests in it. `testing` is for unit
-tests of users.
+every child of them, `diff` compares, `reports` are for CI systems, `explain` says where a value comes from, `picture`
+draws, `replay` compares with recorded answers. `simulator` is a Kubernetes in memory, and `simulation` runs manifests
+in it. `testing` is for unit tests of users.
 
 **Operating** (`hooks/operating`): tools on a live cluster, with the rights of a person. `doctor` examines an
 installation, `migration` takes over what a Go operator left, the other modules read what is live. `cli` has the
@@ -93,6 +93,9 @@ Where is …?
 * a metric of custom resources, of the prober: hooks/serving/resource_metrics.py, hooks/model/prober/metrics.py
 * the check of an answer: hooks/metacontroller/protocol.py
 * the reader of YAML, and its bounds: hooks/k8s/yaml_reader.py, hooks/k8s/yaml_bounds.py
+* a Kustomization or a chart of Helm instead of a file: hooks/offline/manifests/built
+* files by patterns, and those to leave out: hooks/offline/manifests/inputs.py
+* a report for a CI system: hooks/offline/reports, hooks/offline/manifests/annotations.py
 * a pipe, a link or a device instead of a file: hooks/offline/manifests/files.py, hooks/offline/manifests/directories.py
 * which child kinds a controller declares, and how they are updated: metacontroller, hooks/metacontroller/controllers.py
 * an optional child kind: metacontroller/optional.yaml, hooks/k8s/kinds.py, hooks/policy/holding.py
@@ -100,12 +103,15 @@ Where is …?
 * an option that several commands have: hooks/cli/options.py, hooks/cli/cluster_options.py, hooks/cli/server_options.py
 * work on many objects in several processes: hooks/world/spreading.py, hooks/offline/processes.py
 * a command of `kubectl dynamo`: hooks/cli/kubectl
+* a line of the list of graphs: hooks/operating/graph_rows.py
 * what a picture of a graph shows: hooks/offline/picture/plan.py
 * the forms of a picture: hooks/offline/picture/mermaid.py, hooks/offline/picture/dot.py
 * what a change of manifests will restart: hooks/offline/diff/rollouts.py
 * the GPUs of a rollout: hooks/offline/diff/resources.py
 * where a rendered value comes from: hooks/offline/explain/experiments.py, hooks/offline/explain/writers.py
 * what would change a rendered value: hooks/offline/explain/levers.py
+* where to write a field that is not set: hooks/offline/explain/unset.py
+* what a field of a manifest does: hooks/offline/explain/effects.py
 * which pods of a change would find no node: hooks/offline/diff/fitting.py, hooks/offline/diff/nodes.py
 * who refuses a change, or only stores it: hooks/offline/diff/verdicts.py, hooks/operating/dry_run.py
 * what came of a change that was applied: hooks/offline/diff/said.py, hooks/operating/after_apply.py

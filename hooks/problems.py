@@ -111,7 +111,8 @@ Value: TypeAlias = "str | int | FieldPath | Joined | Problem"
 class Rule:
     """One rule; `text` is the text of its problems, with `{path}` and other names in braces for the values.
 
-    `why` says why a rule of the webhook cannot be written in CEL.
+    `why` says why a rule of the webhook cannot be written in CEL. `is_doubtful`: whether an object breaks it depends on
+    what the cluster has, which is unknown.
     """
 
     name: str
@@ -120,6 +121,7 @@ class Rule:
     place: Place = Place.HOOKS
     severity: Severity = Severity.ERROR
     why: str = ""
+    is_doubtful: bool = False
 
     @property
     def names_field(self) -> bool:

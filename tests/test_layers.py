@@ -26,6 +26,7 @@ SHELL = (
     "hooks.model.asking",
     "hooks.model.prober",
     "hooks.model.prober_client",
+    "hooks.offline.manifests.built.tools",
     "hooks.offline.manifests.files",
     "hooks.offline.manifests.git_revisions",
     "hooks.offline.manifests.reading",

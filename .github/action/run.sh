@@ -24,8 +24,12 @@ install() {
 }
 
 validate() {
-    local status=0 report="$RUNNER_TEMP/dynamo-hooks-validate.txt"
+    local status=0 report="$RUNNER_TEMP/dynamo-hooks-validate.txt" pattern
     read_inputs
+    while IFS= read -r pattern; do
+        if [[ -n ${pattern// /} ]]; then options+=(--exclude "$pattern"); fi
+    done <<<"${EXCLUDE:-}"
+    if [[ ${STRICT:-} == true ]]; then options+=(--strict); fi
     "$venv/bin/dynamo-hooks" validate --output github "${options[@]}" -- "${given[@]}" 2>"$report" || status=$?
     tail -n 1 "$report"
     {

@@ -3,7 +3,6 @@
 import click
 import orjson
 
-from hooks.cli.colours import colour
 from hooks.cli.options import read_offline_settings
 from hooks.cli.sides import ComparedSides, compare_sides, fail
 from hooks.offline.diff.as_json import write_json
@@ -42,4 +41,4 @@ def _write(difference: Difference, output: str) -> str:
         case "markdown":
             return write_markdown(difference)
         case _:
-            return write_text(difference, colour)
+            return write_text(difference, paint)

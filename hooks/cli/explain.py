@@ -1,24 +1,42 @@
 """`dynamo-hooks explain`: where a rendered value comes from, and what would change it."""
 
 import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
 
 import click
 import orjson
 
 from hooks import contract
-from hooks.cli.options import namespace_option, read_offline_settings, settings_option, with_option
+from hooks.cli.colours import paint
+from hooks.cli.options import namespace_option, read_offline_settings, settings_option, values_option, with_option
 from hooks.cli.refusing import refuse
+from hooks.k8s.types import Json
 from hooks.offline.explain.as_json import write_json
 from hooks.offline.explain.choosing import Chosen, Question, Unclear, choose, narrow
+from hooks.offline.explain.effects import FieldEffects, find_effects, names_manifest
+from hooks.offline.explain.effects_text import write_effects, write_effects_json
 from hooks.offline.explain.explaining import explain_all, explain_one
 from hooks.offline.explain.leaves import LeafPlace, ObjectKey
-from hooks.offline.explain.lookup import UnknownField, find_places, names_place, split_object, without_names
-from hooks.offline.explain.services import service_of
+from hooks.offline.explain.lookup import (
+    UnknownField,
+    find_places,
+    names_place,
+    split_field,
+    split_object,
+    without_names,
+)
+from hooks.offline.explain.services import places_of_services, service_of
 from hooks.offline.explain.text import write_list, write_origin
+from hooks.offline.explain.unset import UnsetField, find_unset
+from hooks.offline.manifests.inputs import Selection
 from hooks.offline.manifests.reading import ManifestFaults
 from hooks.offline.manifests.together import check_whole, load_together
 from hooks.offline.manifests.writing import guard_output
+
+_MOST = 8
+"""So many services are asked, if none is named."""
 
 
 @click.command(
@@ -27,6 +45,8 @@ Examples:
   dynamo-hooks explain graph.yaml -s Worker 'env[DYN_NAMESPACE]'
   dynamo-hooks explain graph.yaml -s Worker terminationGracePeriodSeconds
   dynamo-hooks explain graph.yaml -s Worker 'containers[main].livenessProbe'
+  dynamo-hooks explain graph.yaml -s Worker nodeSelector        where to write what is not set
+  dynamo-hooks explain graph.yaml 'spec.services[Worker].subComponentType'   what a field of the manifest does
   dynamo-hooks explain graph.yaml 'Service/graph-frontend: spec.ports'
   dynamo-hooks explain --with grove --set nats_address=nats://nats:4222 graph.yaml -s Worker 'env[NATS_SERVER]'"""
 )
@@ -36,6 +56,8 @@ Examples:
 @namespace_option
 @with_option
 @settings_option
+@values_option
+@click.option("--source", "with_source", is_flag=True, help="Name the file and function of this project too.")
 @click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", help="How to print the result.")
 def explain(  # noqa: PLR0913 - one for each option
     *,
@@ -45,6 +67,8 @@ def explain(  # noqa: PLR0913 - one for each option
     namespace: str,
     installed: frozenset[str],
     set_values: tuple[str, ...],
+    values: tuple[str, ...],
+    with_source: bool,
     output: str,
 ) -> None:
     """Say where a rendered value comes from: a field with file and line, a default, a setting, another object.
@@ -52,20 +76,22 @@ def explain(  # noqa: PLR0913 - one for each option
     FILE is a file, a directory (read recursively) or - for standard input. FIELD is a field of the Deployment,
     LeaderWorkerSet or PodCliqueSet of the service; what stands before a field of the pod or of its main container can
     be left out. A field of another object begins with it: Service/NAME: spec.ports. If FIELD names several values, or
-    is left out, each value has one line. Values of the variables that you wrote are only shown where FIELD names the
-    variable, values of Secrets never.
+    is left out, each value has one line. For a field that is not set, the field of the manifest to write is told. If
+    FIELD is a field of the manifest itself, such as spec.services[Worker].replicas, all that follows from it is listed.
+    Values of the variables that you wrote are only shown where FIELD names the variable, values of Secrets never.
 
     The answer is found by experiment: the manifest is rendered again and again, each time with another input changed.
-    If a manifest is refused, or has no such field, the exit status is 1.
+    If a manifest is refused, or there can be no such field, the exit status is 1.
     """
     settings = read_offline_settings(set_values)
     key, wanted = split_object(field)
+    asks = _Form(output=output, with_source=with_source)
     try:
-        question = Question(service=service, key=key)
-        loaded = narrow(load_together([file], namespace), question)
+        question = Question(service=service or _service_in(wanted), key=key)
+        loaded = narrow(load_together([file], namespace, Selection(values=values)), question)
         checked = check_whole(loaded, settings, installed)
         chosen = choose(loaded, checked, question, settings=settings, installed=installed)
-        places = _find(chosen, wanted, key)
+        answer = _answer(chosen, wanted, key, asks)
     except ManifestFaults as error:
         refuse(error.faults)
         return
@@ -73,7 +99,60 @@ def explain(  # noqa: PLR0913 - one for each option
         click.echo(str(error), err=True)
         sys.exit(1)
     with guard_output():
-        click.echo(_write(chosen, places, wanted, output), nl=False)
+        click.echo(answer, nl=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Form:
+    """How the answer is printed."""
+
+    output: str
+    with_source: bool
+
+
+def _service_in(field: str) -> str:
+    """The service that a field of the manifest names, so that FILE may have other graphs; empty for none."""
+    parts = split_field(field)
+    return parts[2] if len(parts) > 2 and parts[:2] == ("spec", "services") else ""
+
+
+def _answer(chosen: Chosen, field: str, key: ObjectKey | None, form: _Form) -> str:
+    """What is known of the values that the field names, of the field of the manifest, or of one that is not set.
+
+    Raises:
+        UnknownField: there can be no such field.
+    """
+    case = chosen.case
+    written = case.build.written
+    if key is None and names_manifest(field, written):
+        if found := find_effects(case, field):
+            return _write_effects(found, form)
+        raise UnknownField(f"{written['kind']} {written['metadata']['name']} has no field {field}")
+    try:
+        return _write(chosen, _find(chosen, field, key), field, form)
+    except UnknownField:
+        services = [chosen.service] if chosen.service else list(places_of_services(written)) or [""]
+        tried = [] if key or not field else [find_unset(case, split_field(field), one) for one in services[:_MOST]]
+        unset = [one for one in tried if one is not None]
+        if not unset:
+            raise
+    return _write_unset(unset, form)
+
+
+def _write_effects(found: FieldEffects, form: _Form) -> str:
+    if form.output == "json":
+        return _dump([write_effects_json(found)])
+    return write_effects(found, partial(paint, colour="bold"))
+
+
+def _write_unset(unset: Sequence[UnsetField], form: _Form) -> str:
+    if form.output == "json":
+        return _dump([one.as_json() for one in unset])
+    return "".join(f"{one}\n" for one in unset)
+
+
+def _dump(value: Json) -> str:
+    return orjson.dumps(value, option=orjson.OPT_INDENT_2).decode() + "\n"
 
 
 def _find(chosen: Chosen, field: str, key: ObjectKey | None) -> list[LeafPlace]:
@@ -82,15 +161,17 @@ def _find(chosen: Chosen, field: str, key: ObjectKey | None) -> list[LeafPlace]:
     return find_places(field, chosen.case.made, service=chosen.service, key=key)
 
 
-def _write(chosen: Chosen, places: list[LeafPlace], field: str, output: str) -> str:
+def _write(chosen: Chosen, places: list[LeafPlace], field: str, form: _Form) -> str:
     """One value in full, several in a list."""
     is_one = len(places) == 1
     origins = [explain_one(chosen.case, places[0])] if is_one else explain_all(chosen.case, places)
     variable = str(places[0].path.parts[-2]) if is_one and names_place(field, places[0]) else ""
-    if output == "json":
-        return orjson.dumps(write_json(origins, variable=variable), option=orjson.OPT_INDENT_2).decode() + "\n"
-    bold = partial(click.style, bold=True)
-    return write_origin(origins[0], bold, variable=variable) if is_one else write_list(origins, bold)
+    if form.output == "json":
+        return _dump(write_json(origins, variable=variable))
+    bold = partial(paint, colour="bold")
+    if is_one:
+        return write_origin(origins[0], bold, variable=variable, with_source=form.with_source)
+    return write_list(origins, bold)
 
 
 def _all(chosen: Chosen, key: ObjectKey | None) -> list[LeafPlace]:

@@ -6,6 +6,7 @@ from difflib import get_close_matches
 from typing import Any, ClassVar
 
 import click
+from click.shell_completion import CompletionItem
 
 from hooks.serving.memory import GC_THRESHOLD_AT_START, collect_seldom
 
@@ -40,6 +41,16 @@ class LazyGroup(click.Group):
         "copy-output": "Copy a profiler's output to a ConfigMap, from a container beside it.",
     }
 
+    sections: ClassVar[dict[str, tuple[str, ...]]] = {
+        "In a cluster, by a person": ("doctor", "migrate", "prepare-uninstall"),
+        "Run by pods and Jobs of an installation": (
+            *("serve", "serve-admission", "prober", "certificates", "enforce-admission", "mpi-key", "self-test"),
+            "copy-output",
+        ),
+    }
+    """The commands of the help's later sections, by title; all others are in the first."""
+    first_section = "Before you apply, without a cluster"
+
     def main(self, *args: Any, **kwargs: Any) -> Any:
         """Run the program with few garbage collections, and without plugins of pydantic: the search takes long."""
         collect_seldom(GC_THRESHOLD_AT_START)
@@ -69,9 +80,19 @@ class LazyGroup(click.Group):
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        """List the commands without loading them."""
-        with formatter.section("Commands"):
-            formatter.write_dl(list(self.modules.items()))
+        """List the commands by section without loading them."""
+        later = {name for names in self.sections.values() for name in names}
+        first = tuple(name for name in self.modules if name not in later)
+        for title, names in {self.first_section: first, **self.sections}.items():
+            with formatter.section(title):
+                formatter.write_dl([(name, text) for name, text in self.modules.items() if name in names])
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """The commands that begin so, without loading them, or the options."""
+        named = [(name, text) for name, text in self.modules.items() if name.startswith(incomplete)]
+        if incomplete[:1].isalnum() or not incomplete:
+            return [CompletionItem(name, help=text) for name, text in named]
+        return click.Command.shell_complete(self, ctx, incomplete)
 
 
 @click.command(

@@ -2,8 +2,15 @@
 
 import click
 
-from hooks.cli.options import namespace_option, read_offline_settings, settings_option, with_option
+from hooks.cli.options import (
+    namespace_option,
+    read_offline_settings,
+    settings_option,
+    values_option,
+    with_option,
+)
 from hooks.cli.refusing import refuse
+from hooks.offline.manifests.inputs import Selection
 from hooks.offline.manifests.reading import ManifestFaults
 from hooks.offline.manifests.together import render_manifests
 from hooks.offline.manifests.writing import format_documents, guard_output
@@ -23,19 +30,27 @@ Examples:
 @namespace_option
 @with_option
 @settings_option
+@values_option
 @click.option("-o", "--output", type=click.Choice(["yaml", "json"]), default="yaml", help="How to print the result.")
 def render(
-    *, files: tuple[str, ...], namespace: str, installed: frozenset[str], set_values: tuple[str, ...], output: str
+    *,
+    files: tuple[str, ...],
+    namespace: str,
+    installed: frozenset[str],
+    set_values: tuple[str, ...],
+    values: tuple[str, ...],
+    output: str,
 ) -> None:
     """Print every child of every manifest, recursively: graph, components, Deployments.
 
-    FILE is a file, a directory (read recursively) or - for standard input. Objects of other kinds are printed
+    FILE is a file, a directory (read recursively) or - for standard input. A directory with a Kustomization or a chart
+    of Helm is built by its own tool. Objects of other kinds are printed
     unchanged. The same input always gives the same bytes. Warnings are printed to standard error.
     If a manifest is refused, the exit status is 1 and there is no output.
     """
     settings = read_offline_settings(set_values)
     try:
-        checked = render_manifests(files, namespace, settings, installed)
+        checked = render_manifests(files, namespace, settings, installed, selection=Selection(values=values))
     except ManifestFaults as error:
         refuse(error.faults)
         return

@@ -6,7 +6,6 @@ from pathlib import Path
 import click
 import orjson
 
-from hooks.cli.colours import colour
 from hooks.cli.options import read_settings, settings_option
 from hooks.errors import InvalidRequest
 from hooks.offline.manifests.writing import guard_output
@@ -122,4 +121,4 @@ def _write(found: Replay, output: str) -> str:
         case "markdown":
             return write_markdown(found)
         case _:
-            return write_text(found, colour)
+            return write_text(found, paint)

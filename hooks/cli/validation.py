@@ -2,54 +2,148 @@
 
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import click
 import orjson
 
+import hooks
 from hooks import contract
-from hooks.cli.refusing import count, describe_skipped, refuse
+from hooks.cli.colours import paint
+from hooks.cli.refusing import count, describe_skipped
 from hooks.offline.manifests.annotations import write_annotations
-from hooks.offline.manifests.checking import check_manifests, check_rendered
+from hooks.offline.manifests.checking import Checked, check_manifests, check_rendered
 from hooks.offline.manifests.document import Fault
-from hooks.offline.manifests.reading import Loaded, load_manifests
+from hooks.offline.manifests.inputs import Selection
+from hooks.offline.manifests.loaded import LeftOut, Loaded
+from hooks.offline.manifests.reading import load_manifests
 from hooks.offline.manifests.writing import guard_output
 from hooks.offline.processes import spread_over_processes
-from hooks.problems import describe_problem
+from hooks.offline.reports.findings import Findings
+from hooks.offline.reports.gitlab import write_gitlab
+from hooks.offline.reports.junit import write_junit
+from hooks.offline.reports.sarif import write_sarif
 from hooks.settings import Settings
 
 _SELF_CONTAINED = frozenset({contract.GRAPH, contract.COMPONENT})
 """Kinds that manifests alone can render; a request also needs the cluster and its settings."""
+_MOST_LEFT_OUT = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judging:
+    """How the result is judged and printed: what else makes the command fail, and the form."""
+
+    output: str = "text"
+    is_strict: bool = False
+    allows_none: bool = False
 
 
 def print_findings(
-    files: Sequence[str], namespace: str, settings: Settings, installed: frozenset[str] | None, *, output: str
+    files: Sequence[str],
+    namespace: str,
+    settings: Settings,
+    installed: frozenset[str] | None,
+    *,
+    selection: Selection,
+    judging: Judging,
 ) -> None:
-    """Print every problem and warning; if there is a problem, ends the process with status 1."""
-    loaded = load_manifests(files, namespace)
+    """Print every problem and warning; if there is a problem, or nothing was checked, ends with status 1."""
+    loaded = load_manifests(files, namespace, selection)
     if installed is None:
         checked = check_manifests(loaded, settings, installed, spread_over_processes)
     else:
         checked = check_rendered(loaded, settings, installed, _SELF_CONTAINED, spread=spread_over_processes)
+    strict = [one for one in checked.warnings if judging.is_strict and not one.problem.rule.is_doubtful]
+    has_none = not judging.allows_none and not any(one.is_ours for one in loaded.documents)
+    if judging.output in {"text", "github"}:
+        _print_text(loaded, checked, judging, strict=len(strict), has_none=has_none)
+    else:
+        _print_report(loaded, checked, judging.output, strict)
+        if has_none and not checked.faults:
+            click.echo(_NOTHING, err=True)
+    if checked.faults or strict or has_none:
+        sys.exit(1)
+
+
+_NOTHING = (
+    "nothing was checked: there is no graph, component, model, request or scaling adapter here; give --allow-none if "
+    "that is as it should be"
+)
+
+
+def _print_text(loaded: Loaded, checked: Checked, judging: Judging, *, strict: int, has_none: bool) -> None:
     faults, warnings = checked.faults, checked.warnings
-    if output == "json":
-        rows = [_row(fault) for fault in (*faults, *warnings)]
-        with guard_output():
-            click.echo(orjson.dumps(rows, option=orjson.OPT_INDENT_2).decode())
-        sys.exit(1 if faults else 0)
-    if output == "github":
+    if judging.output == "github":
         with guard_output():
             click.echo(write_annotations(faults, warnings), nl=False)
-    for warning in warnings:
-        click.echo(f"warning: {warning}", err=True)
+    said = sorted([*((one, True) for one in faults), *((one, False) for one in warnings)], key=_order)
+    for one, is_error in said:
+        click.echo(_describe(one, is_error=is_error), err=True)
+    _print_left_out(loaded.left_out)
     if faults:
-        refuse(faults, loaded.skipped)
+        rest = f", {count(len(warnings), 'warning')}" if warnings else ""
+        summary = f"{count(len(faults), 'problem')}{rest}{describe_skipped(loaded.skipped)}"
+        click.echo(paint(summary, "red"), err=True)
+    elif has_none:
+        click.echo(paint(f"{_NOTHING}{describe_skipped(loaded.skipped)}", "red"), err=True)
+    elif strict:
+        click.echo(paint(f"{count(strict, 'warning')}, and --strict makes it an error", "red"), err=True)
+    else:
+        with guard_output():
+            click.echo(paint(_summary(loaded, len(warnings)), "green"), err=judging.output == "github")
+
+
+def _order(item: tuple[Fault, bool]) -> tuple[str, int, bool, str]:
+    fault, is_error = item
+    return fault.file, fault.mark.line, not is_error, fault.sentence
+
+
+def _describe(fault: Fault, *, is_error: bool) -> str:
+    where = paint(f"{fault.where}:", "bold")
+    return f"{where} {fault.sentence}" if is_error else f"{paint('warning:', 'yellow')} {where} {fault.sentence}"
+
+
+def _print_left_out(left_out: Sequence[LeftOut]) -> None:
+    for one in left_out[:_MOST_LEFT_OUT]:
+        click.echo(f"{paint('not judged:', 'cyan')} {one}", err=True)
+    if len(left_out) > _MOST_LEFT_OUT:
+        click.echo(f"not judged: {len(left_out) - _MOST_LEFT_OUT} more; -o json names all", err=True)
+
+
+def _print_report(loaded: Loaded, checked: Checked, output: str, strict: Sequence[Fault]) -> None:
+    findings = Findings(
+        files=tuple(dict.fromkeys(one.file for one in loaded.documents if one.is_ours)),
+        faults=checked.faults,
+        warnings=checked.warnings,
+        left_out=loaded.left_out,
+    )
     with guard_output():
-        click.echo(_summary(loaded, len(warnings)), err=output == "github")
+        click.echo(_write(findings, output, strict), nl=False)
 
 
-def _row(fault: Fault) -> dict[str, str | int]:
-    mark = fault.mark
-    return {"file": fault.file, "line": mark.line, "column": mark.column, **describe_problem(fault.problem)}
+def _write(findings: Findings, output: str, strict: Sequence[Fault]) -> str:
+    match output:
+        case "junit":
+            return write_junit(findings, strict=frozenset(one.sentence for one in strict))
+        case "sarif":
+            value = write_sarif(findings, hooks.__version__)
+        case "gitlab":
+            value = write_gitlab(findings)
+        case _:
+            value = [
+                {
+                    "file": one.file,
+                    "line": one.line,
+                    "column": one.column,
+                    "path": one.path,
+                    "rule": one.rule,
+                    "severity": one.level.value,
+                    "message": one.message,
+                }
+                for one in findings
+            ]
+    return orjson.dumps(value, option=orjson.OPT_INDENT_2).decode() + "\n"
 
 
 def _summary(loaded: Loaded, warnings: int) -> str:

@@ -15,6 +15,7 @@ from hooks.component.launch import launch
 from hooks.component.placement import Orchestrator, Placement, Role
 from hooks.component.projection import is_power_limit
 from hooks.component.runtime_version import PLANNER_CONFIG_SINCE, is_since, resolve_runtime_version
+from hooks.component.spec_rules import EXECUTOR_BACKENDS
 from hooks.component.subject import ComponentType
 from hooks.errors import InvalidSpec
 from hooks.k8s.canonical import canonical_fragment
@@ -37,6 +38,12 @@ _CHOICES: Mapping[str, tuple[str, ...]] = {
     contract.ANNOTATION_ENABLE_METRICS: _BOOLEANS,
 }
 _BACKENDS = (contract.DISCOVERY_KUBERNETES, contract.DISCOVERY_ETCD)
+KNOWN_VALUES: Mapping[str, tuple[str, ...]] = {
+    **_CHOICES,
+    contract.ANNOTATION_DISCOVERY_BACKEND: _BACKENDS,
+    contract.ANNOTATION_EXECUTOR_BACKEND: EXECUTOR_BACKENDS,
+}
+"""By annotation of a service: the values that exist."""
 
 
 def find_slips(spec: ComponentSpec, path: FieldPath, framework: str) -> Iterator[Problem]:

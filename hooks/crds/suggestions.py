@@ -26,6 +26,8 @@ _OTHER_VERSION: Mapping[str, tuple[str, ...]] = {
     "serviceName": ("componentName", "name"),
 }
 """By field of v1alpha1 or v1beta1: the fields of the other version that say the same, or contain it."""
+_OF_2025 = {"pvc": "volumeMounts"}
+"""By field of a service in the first releases: what replaced it there, together with the claims of the graph."""
 _NOT_MEANT = frozenset(
     {"autoscaling", "checkpoint", "experimental", "failover", "frontendSidecar", "gpuMemoryService", "providerOverride"}
 )
@@ -40,6 +42,8 @@ def suggest_field(name: str, schema: SchemaNode, above: Iterable[tuple[FieldPath
     around this one with their paths, the nearest first.
     """
     fields = schema.get("properties", {})
+    if name in _OF_2025 and _OF_2025[name] in fields:
+        return f"use pvcs and {_OF_2025[name]}"
     return (
         suggest(name, fields, cutoff=_ALMOST)
         or _suggest_of_other_version(name, fields)

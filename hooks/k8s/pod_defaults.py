@@ -28,8 +28,14 @@ _DEFAULTS: Mapping[str, Json] = {
     "timeoutSeconds": 1,
 }
 """Defaults that depend on nothing else."""
+_PLAIN = frozenset(key for key, value in _DEFAULTS.items() if isinstance(value, str | int)) - {"apiVersion"}
 _USERS_KEYS = frozenset({"labels", "annotations", "nodeSelector", "limits", "requests", "matchLabels"})
 """Maps whose keys are not names of fields."""
+
+
+def kubernetes_default(field: str) -> Json:
+    """What the API server fills in for a field of a pod, by its name; None where that depends on other fields."""
+    return _DEFAULTS[field] if field in _PLAIN else None
 
 
 def without_defaults(value: Json) -> Json:

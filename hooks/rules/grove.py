@@ -56,9 +56,13 @@ GROVE_FIXED = Rule(
 
 def as_warning(rule: Rule) -> Rule:
     """The rule of Grove for a graph of which nobody knows whether it will run under Grove."""
-    return replace(rule, text=f"{rule.text} (under Grove this is refused)", severity=Severity.WARNING)
+    return _doubt(rule, "under Grove this is refused")
 
 
 def as_warning_without(rule: Rule) -> Rule:
     """The rule that holds only without Grove for a graph of which nobody knows whether it will run under it."""
-    return replace(rule, text=f"{rule.text} (without Grove this is refused)", severity=Severity.WARNING)
+    return _doubt(rule, "without Grove this is refused")
+
+
+def _doubt(rule: Rule, when: str) -> Rule:
+    return replace(rule, text=f"{rule.text} ({when})", severity=Severity.WARNING, is_doubtful=True)

@@ -42,3 +42,10 @@ OFFLINE: Mapping[Rule, Rule] = {
     topology.TOPOLOGY_GROVE: TOPOLOGY_GROVE,
 }
 """By rule: the rule with the same values, and with words for a person at the command line."""
+
+ONCE_A_FILE: Mapping[Rule, Rule] = {
+    spec.DYNAMO_NAMESPACE_IGNORED: _reworded(
+        spec.DYNAMO_NAMESPACE_IGNORED, f"{spec.DYNAMO_NAMESPACE_IGNORED.text} ({{count}} more in this file)"
+    )
+}
+"""By rule whose warning is said once for a file: the rule with the number of those that are not said."""

@@ -6,6 +6,13 @@ DEPTH = Rule(name="depth", text="the object is nested too deeply", reason=Reason
 
 UNREADABLE_FILE = Rule(name="unreadable-file", text="cannot be read: {why}")
 NO_FILES = Rule(name="no-files", text="the directory holds no {suffixes} file")
+NO_BUILDER = Rule(
+    name="no-builder",
+    text="is a {what}, and {missing} not on PATH to build it; where one is: {command} | dynamo-hooks validate -",
+)
+NOT_BUILT = Rule(name="not-built", text="is not built: {said} (the command: {command})")
+"""A Kustomization or a chart that its own tool refuses, in the tool's words."""
+NO_MATCH = Rule(name="no-match", text="matches no file")
 NOT_UTF8 = Rule(name="not-utf8", text="is not text: byte {offset} is not UTF-8; write YAML or JSON in UTF-8")
 NUL_BYTES = Rule(name="nul-bytes", text="is not text: it holds NUL bytes; write YAML or JSON in UTF-8")
 NOT_YAML = Rule(name="not-yaml", text="is not valid YAML: {why}")

@@ -34,7 +34,7 @@ def judge(
 
     A problem that the old object had too does not count: else a new rule would refuse every update of an older object,
     even an annotation. As upstream, if there are problems, there are no warnings about the object, unless
-    `warns_always`. Never raises for any object.
+    `warns_always`, or offline: there those about other fields stand beside the problems. Never raises for any object.
     """
     if _is_going(review.new):
         return Verdict(problems=())
@@ -47,7 +47,10 @@ def judge(
         problems = tuple(problem for problem in problems if problem not in known)
     change = Findings() if review.old is None else of_change(new, review.old, review)
     problems = (*problems, *drop_consequences(change.problems, misfits))
-    warnings = alone.warnings if warns_always or not problems else ()
+    warnings = alone.warnings if warns_always or review.is_offline or not problems else ()
+    if review.is_offline:
+        paths = {problem.path for problem in problems}
+        warnings = tuple(warning for warning in warnings if warning.path not in paths)
     return Verdict(problems=problems, warnings=(*warnings, *drop_consequences(change.warnings, misfits)))
 
 

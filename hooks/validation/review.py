@@ -26,7 +26,8 @@ class Review:
     """An object about to be written; `old` is None on create, `user` None if the API server sends none.
 
     `installed` are the optional kinds of the cluster; None if they are unknown: then rules that need them are skipped.
-    `is_offline`: nothing will run the object for now, so what only Grove would refuse is a warning if they are unknown.
+    `is_offline`: nothing will run the object for now, so what only Grove would refuse is a warning if they are unknown,
+    and a person wants to know all at once.
     """
 
     new: ReadManifest

@@ -455,7 +455,9 @@ def test_cluster_that_does_not_answer_gets_a_short_sentence(tmp_path: Path) -> N
     [
         (("scale", "llm", "Worker", "-1"), "No such option '-1'"),
         (("scale", "llm", "Worker", "many"), "'many' is not a valid integer"),
-        (("status",), "Missing argument 'GRAPH'"),
+        (("logs",), "Missing argument 'GRAPH'"),
+        (("status", "llm", "-A"), "-A and -o wide are for the list"),
+        (("status", "-w"), "--watch is for one GRAPH"),
         (("status", "llm", "-n", "A_B"), "'A_B' is not a namespace"),
         (("stats", "llm"), "No such command 'stats'; did you mean status?"),
         (("serve",), "No such command 'serve'."),
@@ -493,8 +495,8 @@ def test_graph_is_drawn_by_name_or_from_a_file(tmp_path: Any) -> None:
 
 def test_commands_of_dynamo_hooks_are_offered_where_they_exist() -> None:
     names = list(PluginGroup.modules)
-    assert names[:4] == ["status", "logs", "restart", "scale"]
-    assert {"diff", "graph", "doctor"} <= set(names[4:]) <= {"diff", "explain", "graph", "doctor"}
+    assert names[:5] == ["status", "why", "logs", "restart", "scale"]
+    assert {"diff", "graph", "doctor"} <= set(names[5:]) <= {"diff", "explain", "graph", "doctor"}
     for name in names:
         assert run(name, "--help").stdout.startswith(f"Usage: group {name} ")
 

@@ -1,5 +1,6 @@
 """The real kubectl runs the plugin, whose commands act on a graph under a real Metacontroller."""
 
+import json
 import os
 import subprocess
 import sys
@@ -103,6 +104,55 @@ def test_commands_act_on_a_graph_that_runs(api: ApiClient, kubectl: Run, tmp_pat
     sentence = f"there is no graph nowhere in namespace {api.namespace}; it has {NAME}\n"
     assert (lost.returncode, lost.stderr) == (1, sentence)
     api.delete(DYNAMO, GRAPH, NAME)
+
+
+def test_graphs_are_listed_and_completed(plane: ControlPlane, api: ApiClient, kubectl: Run, tmp_path: Path) -> None:
+    graph = load_example(NAME)
+    api.create(graph, strict=True)
+    wait_until_ready(api, NAME)
+    stuck = load_example(NAME)
+    stuck["metadata"]["name"] = "stuck"
+    stuck["spec"]["pvcs"] = [{"name": "models", "create": False}]
+    stuck["spec"]["services"]["VllmWorker"]["volumeMounts"] = [{"name": "models", "mountPoint": "/models"}]
+    api.create(stuck, strict=True)
+
+    def rows() -> dict[str, list[str]]:
+        shown = kubectl("status")
+        assert (shown.returncode, shown.stderr) == (0, "")
+        return {line.split()[0]: line.split() for line in shown.stdout.splitlines()}
+
+    wait_for(
+        lambda: rows().get("stuck", [])[1:3] == ["False", "WaitingForDependency"], "the list says why it is not ready"
+    )
+    assert rows()[NAME][1:3] == ["True", "-"]
+    found = json.loads(kubectl("status", "-A", "-o", "json").stdout)
+    assert {(one["namespace"], one["name"]) for one in found} >= {(api.namespace, NAME), (api.namespace, "stuck")}
+    why = kubectl("why", "stuck")
+    assert why.stdout.startswith("graph stuck is not ready: PersistentVolumeClaim models: WaitingForDependency: it ")
+    assert kubectl("why", NAME).stdout == f"graph {NAME} is ready, all 2 services\n"
+    logs = kubectl("logs", NAME)
+    assert logs.returncode == 1, "kwok's pods have no logs"
+    assert all(f"{NAME}-{service}-" in logs.stderr for service in ("frontend", "vllmworker"))
+
+    completer = tmp_path / "kubectl_complete-dynamo"
+    code = "from hooks.cli.kubectl.completing import main; main()"
+    completer.write_text(f'#!/bin/sh\nexec {sys.executable} -c "{code}" "$@"\n')
+    completer.chmod(0o755)
+    paths = {"PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
+    environment = {**os.environ, **paths, "KUBECONFIG": str(plane.kubeconfig())}
+
+    def complete(*words: str) -> list[str]:
+        line = [str(plane.binaries.kubectl), "__complete", "dynamo", *words]
+        done = subprocess.run(line, capture_output=True, text=True, check=True, env=environment)
+        return done.stdout.splitlines()
+
+    namespace = str(api.namespace)
+    assert complete("restart", "-n", namespace, "s") == ["stuck", ":4"]
+    assert complete("-n", namespace, "status", "") == ["stuck", NAME, ":4"]
+    assert complete("restart", "-n", namespace, NAME, "V") == ["VllmWorker", ":4"]
+    assert complete("wh")[0].startswith("why")
+    for name in (NAME, "stuck"):
+        api.delete(DYNAMO, GRAPH, name)
 
 
 def pods(api: ApiClient, service: str) -> set[str]:

@@ -1,4 +1,4 @@
-"""`kubectl dynamo logs`: the logs of all pods of a service."""
+"""`kubectl dynamo logs`: the logs of all pods of a graph, or of some of its services."""
 
 import sys
 from collections.abc import Iterator, Sequence
@@ -8,6 +8,7 @@ import click
 
 from hooks import contract
 from hooks.cli.cluster_options import Connection
+from hooks.cli.kubectl.suggesting import complete_services
 from hooks.cli.kubectl.target import NotPossible, Target, graph_options, open_graph
 from hooks.clients.api_server import Refused
 from hooks.k8s import kinds
@@ -23,12 +24,13 @@ _MOST_PODS = 50
 @click.command(
     epilog="""\b
 Examples:
+  kubectl dynamo logs llm                       of all services
   kubectl dynamo logs llm decode
   kubectl dynamo logs llm decode -f --tail 10
   kubectl dynamo logs llm decode -p             of the containers before their last restart"""
 )
 @graph_options
-@click.argument("service", metavar="SERVICE")
+@click.argument("services", nargs=-1, metavar="[SERVICE]…", shell_complete=complete_services)
 @click.option("-f", "--follow", is_flag=True, help="Go on until Ctrl-C, or until all pods have ended.")
 @click.option("-p", "--previous", is_flag=True, help="The logs of the containers before their last restart.")
 @click.option("-c", "--container", default="main", show_default=True, metavar="NAME", help="A container of the pods.")
@@ -44,7 +46,7 @@ Examples:
 def logs(  # noqa: PLR0913 - one for each option
     *,
     name: str,
-    service: str,
+    services: tuple[str, ...],
     follow: bool,
     previous: bool,
     container: str,
@@ -53,15 +55,17 @@ def logs(  # noqa: PLR0913 - one for each option
     namespace: str,
     connection: Connection,
 ) -> None:
-    """Print the logs of a service's pods; if there are several, each line begins with its pod."""
+    """Print the logs of a graph's pods, or of those of some services.
+
+    If there are several pods, each line begins with its pod.
+    """
     query = {
         "container": container,
         **({"tailLines": str(tail)} if tail >= 0 else {}),
         **{key: "true" for key, is_set in (("previous", previous), ("timestamps", timestamps)) if is_set},
     }
     with open_graph(connection, namespace, name) as target:
-        pods = find_pods(target, target.find_service(service))
-        _check_container(pods, container)
+        pods = _choose_pods(target, services, container)
         try:
             with guard_output():
                 failed = print_logs(target, pods, query, follow=follow)
@@ -71,25 +75,45 @@ def logs(  # noqa: PLR0913 - one for each option
         sys.exit(1)
 
 
-def find_pods(target: Target, service: str) -> list[ReadManifest]:
-    """The pods of a service, on all ways in which a graph can run.
+def _choose_pods(target: Target, services: Sequence[str], container: str) -> list[ReadManifest]:
+    """The pods with the container; of all services if none is given, as not all of them may have it."""
+    if not services:
+        pods = find_pods(target)
+        having = [pod for pod in pods if container in _list_containers(pod)]
+        if not having:
+            _check_container(pods, container)
+        return having
+    names = dict.fromkeys(target.find_service(service) for service in services)
+    found = [pod for name in names for pod in find_pods(target, name)]
+    _check_container(found, container)
+    return found
+
+
+def find_pods(target: Target, service: str = "") -> list[ReadManifest]:
+    """The pods of a service, or of the graph, on all ways in which a graph can run.
 
     Raises:
         NotPossible: it has none.
     """
-    selector = f"{contract.LABEL_GRAPH}={target.name},{contract.LABEL_COMPONENT}={service}"
+    labels = {contract.LABEL_GRAPH: target.name, **({contract.LABEL_COMPONENT: service} if service else {})}
+    selector = ",".join(f"{key}={value}" for key, value in labels.items())
     found = sorted(target.cluster.read_all(kinds.POD, target.namespace, labelSelector=selector), key=name_of)
     if not found:
         asked = f"kubectl dynamo status {target.name} -n {target.namespace}"
-        raise NotPossible(f"{service} of graph {target.name} has no pods; {asked} may say why")
+        subject = f"{service} of graph {target.name}" if service else f"graph {target.name}"
+        raise NotPossible(f"{subject} has no pods; {asked} may say why")
     return found
 
 
 def _check_container(pods: Sequence[ReadManifest], name: str) -> None:
-    spec = pods[0].get("spec") or {}
-    names = [one["name"] for key in ("containers", "initContainers") for one in spec.get(key) or ()]
+    names = _list_containers(pods[0])
     if name not in names:
         raise NotPossible(f"pod {name_of(pods[0])} has no container {name}; it has {', '.join(names)}")
+
+
+def _list_containers(pod: ReadManifest) -> list[str]:
+    spec = pod.get("spec") or {}
+    return [one["name"] for key in ("containers", "initContainers") for one in spec.get(key) or ()]
 
 
 def print_logs(target: Target, pods: Sequence[ReadManifest], query: dict[str, str], *, follow: bool) -> bool:

@@ -5,14 +5,16 @@ from typing import ClassVar
 
 import click
 
+from hooks.cli.kubectl.suggesting import complete_namespaces
 from hooks.cli.main import LazyGroup
 from hooks.cli.main import main as dynamo_hooks
 
 _BORROWED = ("diff", "explain", "graph", "doctor")
 """Commands of `dynamo-hooks` that are useful with a cluster; those that it does not have are not offered."""
 _OWN = {
-    "status": "Show a graph as it is: the tree of its objects, reasons, Events.",
-    "logs": "Print the logs of a service's pods.",
+    "status": "List graphs, or show one as it is: the tree of its objects, reasons, Events.",
+    "why": "Say in one sentence why a graph is not ready.",
+    "logs": "Print the logs of a graph's pods, or of those of some services.",
     "restart": "Restart a graph, or some of its services.",
     "scale": "Set the replicas of a service, through its scaling adapter where it has one.",
 }
@@ -25,6 +27,11 @@ class PluginGroup(LazyGroup):
         **_OWN,
         **{name: LazyGroup.modules[name] for name in _BORROWED if name in LazyGroup.modules},
     }
+    sections: ClassVar[dict[str, tuple[str, ...]]] = {
+        "Change a graph": ("restart", "scale"),
+        "Compare, explain": _BORROWED,
+    }
+    first_section = "Look at graphs"
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import the command's module; a borrowed one takes the cluster where `dynamo-hooks` takes files."""
@@ -47,12 +54,21 @@ class PluginGroup(LazyGroup):
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
     epilog="Try: kubectl dynamo status GRAPH",
 )
+@click.option(
+    "-n", "--namespace", metavar="NAMESPACE", shell_complete=complete_namespaces, help="The namespace of the command."
+)
+@click.option("--context", metavar="NAME", help="A context of the kubeconfig.")
+@click.option("--kubeconfig", metavar="FILE", type=click.Path(dir_okay=False), help="A kubeconfig.")
 @click.version_option(None, "--version", package_name="dynamo-hooks", message="kubectl-dynamo %(version)s")
-def group() -> None:
+@click.pass_context
+def group(called: click.Context, /, **given: str | None) -> None:
     """Graphs of NVIDIA Dynamo in a cluster: what they are doing, restart, scale, logs, and what a change would do.
 
-    Cluster, user and namespace are those that kubectl takes: --kubeconfig, --context and -n come after the command.
+    Cluster, user and namespace are those that kubectl takes: --kubeconfig, --context and -n come before or after the
+    command.
     """
+    values = {name: value for name, value in given.items() if value}
+    called.default_map = dict.fromkeys(PluginGroup.modules, values)
 
 
 def main() -> None:

@@ -8,6 +8,7 @@ from time import monotonic, sleep
 import click
 
 from hooks.cli.cluster_options import Connection
+from hooks.cli.kubectl.suggesting import complete_services
 from hooks.cli.kubectl.target import NotPossible, Target, find_graph, graph_options, list_names, open_graph
 from hooks.clients.api_server import Refused
 from hooks.k8s.conditions import format_time
@@ -29,7 +30,7 @@ Examples:
   kubectl dynamo restart llm decode prefill"""
 )
 @graph_options
-@click.argument("services", nargs=-1, metavar="[SERVICE]…")
+@click.argument("services", nargs=-1, metavar="[SERVICE]…", shell_complete=complete_services)
 @click.option("--force", is_flag=True, help="Start over even while an earlier restart is under way.")
 def restart(*, name: str, services: tuple[str, ...], namespace: str, connection: Connection, force: bool) -> None:
     """Restart a graph, or some of its services.

@@ -5,6 +5,7 @@ import click
 from hooks import contract
 from hooks.cli.cluster_options import Connection
 from hooks.cli.kubectl.restart import change_graph, warn_if_nobody_acts
+from hooks.cli.kubectl.suggesting import complete_services
 from hooks.cli.kubectl.target import NotPossible, Target, graph_options, open_graph
 from hooks.policy.identity import component_name
 
@@ -15,7 +16,7 @@ Example:
   kubectl dynamo scale llm decode 4"""
 )
 @graph_options
-@click.argument("service", metavar="SERVICE")
+@click.argument("service", metavar="SERVICE", shell_complete=complete_services)
 @click.argument("replicas", metavar="N", type=click.IntRange(min=0))
 def scale(*, name: str, service: str, replicas: int, namespace: str, connection: Connection) -> None:
     """Set the replicas of a service.

@@ -10,8 +10,9 @@ from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.text import Text
 
-from hooks.cli.cluster_options import Connection
-from hooks.cli.kubectl.target import Target, find_graph, graph_options, open_graph
+from hooks.cli.cluster_options import Connection, connection_options
+from hooks.cli.kubectl.suggesting import complete_graphs
+from hooks.cli.kubectl.target import Target, find_graph, namespace_of_graph, open_graph
 from hooks.clients.api_server import Refused
 from hooks.k8s.messages import one_line
 from hooks.k8s.types import name_of
@@ -28,17 +29,49 @@ _LONGEST = 400
 @click.command(
     epilog="""\b
 Examples:
+  kubectl dynamo status                         all graphs of the namespace; -A of all namespaces
   kubectl dynamo status llm
-  kubectl dynamo status llm -n inference --watch"""
+  kubectl dynamo status llm -n inference --watch
+  kubectl dynamo status -A -o json | jq '.[] | select(.ready | not)'"""
 )
-@graph_options
-@click.option("-w", "--watch", "watches", is_flag=True, help="Show it again when it changes, until Ctrl-C.")
-def status(*, name: str, namespace: str, connection: Connection, watches: bool) -> None:
-    """Show a graph as it is: the tree of its objects, why it is not ready, a restart under way, the last Events.
+@click.argument("name", metavar="[GRAPH]", default="", shell_complete=complete_graphs)
+@namespace_of_graph
+@connection_options
+@click.option("-A", "--all-namespaces", "is_everywhere", is_flag=True, help="List the graphs of all namespaces.")
+@click.option("-w", "--watch", "watches", is_flag=True, help="Show a graph again when it changes, until Ctrl-C.")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Choice(["wide", "json", "yaml"]),
+    help="How to print it: `wide` is the list with more columns.",
+)
+def status(
+    *,
+    name: str,
+    namespace: str,
+    connection: Connection,
+    is_everywhere: bool,
+    watches: bool,
+    output: str | None,
+) -> None:
+    """List graphs, or show one as it is: the tree of its objects, why it is not ready, a restart under way, Events.
 
-    The models that it serves are shown below it. Nothing in the cluster is changed. What your account may not read is
-    named, and left out.
+    The list says of each graph whether it is ready, the reason if not, its GPUs, and restarts that wait or go on: one
+    that was asked for, and new defaults that wait for the next change. The models that a graph serves are shown below
+    it. Nothing in the cluster is changed. What your account may not read is named, and left out.
     """
+    if name and (is_everywhere or output == "wide"):
+        raise click.UsageError("-A and -o wide are for the list; leave GRAPH out")
+    if watches and (output or not name):
+        raise click.UsageError("--watch is for one GRAPH, without -o")
+    if not name or output:
+        from hooks.cli.kubectl.listing import list_graphs, print_graph  # noqa: PLC0415 - a tree needs none of it
+
+        if name:
+            print_graph(connection, namespace, name, str(output))
+        else:
+            list_graphs(connection, namespace, output or "", is_everywhere=is_everywhere)
+        return
     with open_graph(connection, namespace, name) as target, guard_output():
         if watches:
             _watch(target)
@@ -74,12 +107,12 @@ def _describe_events(found: LiveTree, now: datetime | None) -> Iterator[str]:
     for event in found.events:
         subject = event.get("involvedObject") or {}
         said = one_line(str(event.get("message") or ""), _LONGEST)
-        when = time_of(event) if now is None else _age(time_of(event), now)
+        when = time_of(event) if now is None else age_of(time_of(event), now)
         who = f"{subject.get('kind')} {subject.get('name')}"
         yield " ".join(filter(None, (when, event.get("type"), event.get("reason"), f"{who}: {said}")))
 
 
-def _age(moment: str, now: datetime) -> str:
+def age_of(moment: str, now: datetime) -> str:
     """`12s`, `5m`, `3h` or `2d`, as kubectl writes it; empty if the time is not known."""
     try:
         seconds = max(0, int((now - datetime.fromisoformat(moment)).total_seconds()))

@@ -10,6 +10,7 @@ import click
 
 from hooks import contract
 from hooks.cli.cluster_options import Connection, connect, connection_options
+from hooks.cli.kubectl.suggesting import complete_graphs, complete_namespaces
 from hooks.cli.refusals import describe_refusal
 from hooks.cli.values import parse_namespace
 from hooks.clients.api_server import Refused
@@ -54,25 +55,53 @@ class Target:
         raise NotPossible(f"graph {self.name} has no service {given}; it has {list_names(self.services)}")
 
 
+namespace_of_graph = click.option(
+    "-n",
+    "--namespace",
+    metavar="NAMESPACE",
+    default="",
+    callback=lambda context, parameter, name: parse_namespace(context, parameter, name) if name else "",
+    shell_complete=complete_namespaces,
+    help="The graph's namespace. Default: that of the kubeconfig's context.",
+)
+
+
 def graph_options(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command the argument `name` of a graph, and the options `namespace` and `connection`."""
-    with_namespace = click.option(
-        "-n",
-        "--namespace",
-        metavar="NAMESPACE",
-        default="",
-        callback=lambda context, parameter, name: parse_namespace(context, parameter, name) if name else "",
-        help="The graph's namespace. Default: that of the kubeconfig's context.",
-    )
-    return click.argument("name", metavar="GRAPH")(with_namespace(connection_options(command)))
+    with_options = namespace_of_graph(connection_options(command))
+    return click.argument("name", metavar="GRAPH", shell_complete=complete_graphs)(with_options)
+
+
+def check_kind(cluster: Cluster) -> None:
+    """Check that the cluster knows graphs at all.
+
+    Raises:
+        NotPossible: it does not.
+        Refused: the API server does not answer.
+    """
+    if cluster.read(f"/apis/{contract.GRAPH.api_version}") is None:
+        raise NotPossible(f"the cluster has no {contract.GRAPH.kind}; Dynamo hooks are not installed in it")
 
 
 @contextmanager
 def open_graph(connection: Connection, namespace: str, name: str) -> Iterator[Target]:
     """The graph. If it, or something that is asked for inside, does not exist, ends with a sentence and status 1."""
+    with open_cluster(connection) as cluster:
+        yield find_graph(cluster, namespace or cluster.namespace, name)
+
+
+@contextmanager
+def open_cluster(connection: Connection) -> Iterator[Cluster]:
+    """The cluster; what is refused, or not possible inside, ends the process with a sentence and status 1."""
+    with guard_answers(), connect(connection) as cluster:
+        yield cluster
+
+
+@contextmanager
+def guard_answers() -> Iterator[None]:
+    """A context in which what is not possible, or refused, ends the process with a sentence and status 1."""
     try:
-        with connect(connection) as cluster:
-            yield find_graph(cluster, namespace or cluster.namespace, name)
+        yield
     except Refused as refused:
         click.echo(describe_refusal(refused), err=True)
         sys.exit(1)
@@ -91,8 +120,7 @@ def find_graph(cluster: Cluster, namespace: str, name: str) -> Target:
     found = live_reader.find_graph(cluster, name, namespace)
     if found is not None:
         return Target(cluster=cluster, namespace=namespace, graph=found)
-    if cluster.read(f"/apis/{contract.GRAPH.api_version}") is None:
-        raise NotPossible(f"the cluster has no {contract.GRAPH.kind}; Dynamo hooks are not installed in it")
+    check_kind(cluster)
     there = [name_of(one) for one in cluster.read_all(contract.GRAPH, namespace)]
     others = f"it has {list_names(there)}" if there else "it has none; -n names another namespace"
     raise NotPossible(f"there is no graph {name} in namespace {namespace}; {others}")

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from hooks.k8s.types import Json
 from hooks.offline.explain.edits import MARK
 from hooks.offline.explain.origins import Influence, Lever, Mode, Origin, Overridden, Source, Writer
+from hooks.offline.explain.pages import page_of
 
 
 def write_json(origins: Iterable[Origin], *, variable: str = "") -> list[Json]:
@@ -20,17 +21,25 @@ def _write_origin(origin: Origin, *, is_shown: bool) -> Json:
         **({"value": origin.value} if is_shown else {}),
         "inputs": [_write_influence(one, is_shown=is_shown) for one in origin.influences],
         **({"writer": _write_writer(origin.writer)} if origin.writer and not origin.by(Mode.COPIED) else {}),
+        **({} if origin.kubernetes_default is None else {"kubernetesDefault": origin.kubernetes_default}),
         "overrides": [_write_overridden(one, is_shown=is_shown) for one in origin.overridden],
         "levers": [_write_lever(one, is_shown=is_shown) for one in origin.levers],
     }
 
 
 def _write_influence(influence: Influence, *, is_shown: bool) -> Json:
-    tells = is_shown and not influence.source.is_private and MARK not in f"{influence.tried}{influence.then}"
+    releases = is_shown and influence.releases
+    tells = (
+        is_shown
+        and not releases
+        and not influence.source.is_private
+        and MARK not in f"{influence.tried}{influence.then}"
+    )
     return {
         "mode": influence.mode.value,
         **_write_source(influence.source, is_shown=is_shown),
         **({"tried": influence.tried, "then": influence.then} if tells else {}),
+        **({"releases": [{"since": one.since, "value": one.value} for one in influence.releases]} if releases else {}),
     }
 
 
@@ -53,7 +62,14 @@ def _write_overridden(one: Overridden, *, is_shown: bool) -> Json:
 
 
 def _write_writer(writer: Writer) -> Json:
-    return {"file": writer.file, "function": writer.function, "about": writer.about, "says": writer.sentence}
+    return {
+        "about": writer.about,
+        "page": page_of(writer.file),
+        **({"upstream": writer.upstream} if writer.upstream else {}),
+        "file": writer.file,
+        "function": writer.function,
+        "says": writer.sentence,
+    }
 
 
 def _write_lever(lever: Lever, *, is_shown: bool) -> Json:
@@ -62,5 +78,6 @@ def _write_lever(lever: Lever, *, is_shown: bool) -> Json:
         "name": lever.name,
         "follows": lever.follows,
         **({"whole": True} if lever.is_whole else {}),
+        **({"values": list(lever.values)} if lever.values else {}),
         **({"tried": lever.tried, "then": lever.then} if tells else {}),
     }

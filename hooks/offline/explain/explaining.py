@@ -10,6 +10,7 @@ from hooks.offline.explain.leaves import NOTHING, LeafPlace, RenderedObjects
 from hooks.offline.explain.levers import find_levers, find_switches
 from hooks.offline.explain.origins import Influence, Lever, Mode, Origin, SourceKind, Writer
 from hooks.offline.explain.overridden import FindWriter, Measure, find_overridden
+from hooks.offline.explain.releases import find_releases
 from hooks.offline.explain.services import places_of_services, service_of, without_services
 from hooks.offline.explain.writers import find_writers
 from hooks.offline.manifests.document import Document
@@ -48,8 +49,16 @@ def explain_one(case: BuiltDocument, place: LeafPlace) -> Origin:
     """The origin of one leaf, with what it overrides and the fields that would change it."""
     [origin] = explain_all(case, [place])
     measure_one, write_one = _measure_in(case), _write_in(case)
+    influences = tuple(_with_releases(case, place, one) for one in origin.influences)
+    origin = replace(origin, influences=influences)
     overridden = find_overridden(case.build, origin, case.document, measure=measure_one, find_writer=write_one)
     return replace(origin, overridden=tuple(overridden), levers=tuple(_levers(case, origin)))
+
+
+def _with_releases(case: BuiltDocument, place: LeafPlace, influence: Influence) -> Influence:
+    if influence.mode is not Mode.DECIDES:
+        return influence
+    return replace(influence, releases=find_releases(case.build, case.made, place, influence.source))
 
 
 def _levers(case: BuiltDocument, origin: Origin) -> list[Lever]:

@@ -110,14 +110,14 @@ def _name_inputs(build: Build, document: Document) -> Iterator[Input]:
 
 def source_of(parts: Parts, value: Json, document: Document, written: ReadManifest) -> Source:
     """A field of the document as a source."""
-    known = next(parts[:end] for end in range(len(parts), -1, -1) if parts[:end] in document.marks)
-    is_given = parts == _NAMESPACE and known != parts
+    file, mark = document.find(parts)
+    is_given = parts == _NAMESPACE and parts not in document.marks and parts not in document.elsewhere
     return Source(
         kind=SourceKind.NAMESPACE if is_given else SourceKind.FIELD,
         name=str(name_path(parts, read_root_schema(written))),
         value=value,
-        file="" if is_given else document.file,
-        line=0 if is_given else document.marks[known].line,
+        file="" if is_given else file,
+        line=0 if is_given else mark.line,
         parts=parts,
         is_private=parts[-1] == "value" and not _VARIABLES.isdisjoint(parts),
     )

@@ -6,6 +6,7 @@ from functools import lru_cache
 
 from hooks import contract
 from hooks.api.structural import SchemaNode
+from hooks.component.slips import KNOWN_VALUES
 from hooks.crds.definitions import read_root_schema
 from hooks.crds.paths import name_path
 from hooks.k8s.types import Json, Manifest, ReadManifest
@@ -17,7 +18,7 @@ from hooks.offline.explain.origins import Lever
 from hooks.offline.explain.services import places_of_services
 from hooks.problems import FieldPath, Key
 
-_ITEM, _KEY = "[]", "{}"
+ITEM, KEY = "[]", "{}"
 _MOST_TRIED, _MOST_FOUND = 60, 3
 _MERE_SAMPLES = frozenset({MARK, "7Gi", 7})
 _FRAGMENTS = frozenset({"extraPodSpec", "podTemplate", "envs", "env", "livenessProbe", "readinessProbe", "status"})
@@ -30,7 +31,7 @@ _SAMPLES: Mapping[str, Sequence[Json]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class _Template:
+class FieldTemplate:
     """A field of a schema: names, `[]` for an item of a list, `{}` for a key of a map."""
 
     parts: tuple[str, ...]
@@ -41,7 +42,7 @@ class _Template:
         count = 0
         for own, other in zip(reversed(self.parts), reversed(leaf), strict=False):
             is_name = type(other) is str
-            if own != other if is_name else own not in {_ITEM, _KEY}:
+            if own != other if is_name else own not in {ITEM, KEY}:
                 break
             count += 1
         return count
@@ -70,7 +71,7 @@ def find_switches(
     `values` are texts to try as annotations, beside true and false. Many are tried together, and apart if they change
     the leaf or are refused.
     """
-    fields = (*_plain_fields(build.written, service), *_annotations(values))
+    fields = (*_plain_fields(build.written, service), *_annotations(build.written, service, values))
     unwritten = [(parts, samples) for parts, samples in fields if not _exists(build.written, parts)]
     seen: set[Parts] = set()
     for turn in range(max((len(samples) for _, samples in unwritten), default=0)):
@@ -105,10 +106,12 @@ def _search(
 
 def _describe(parts: Parts, sample: Json, then: Json, written: ReadManifest) -> Lever:
     name = str(name_path(parts, read_root_schema(written)))
+    values = KNOWN_VALUES.get(str(parts[-1]), ())
     if str(then) == str(sample):
-        return Lever(name=name, follows=True)
+        return Lever(name=name, follows=True, values=values)
     is_sample = sample in _MERE_SAMPLES or MARK in str(then)
-    return Lever(name=name, follows=False, tried=None if is_sample else sample, then=None if is_sample else then)
+    tried = None if is_sample else sample
+    return Lever(name=name, follows=False, tried=tried, then=None if is_sample else then, values=values)
 
 
 def _try(build: Build, base: RenderedObjects, place: LeafPlace, field: "_Field") -> Lever | None:
@@ -148,8 +151,8 @@ def _around(base: RenderedObjects, place: LeafPlace, common: int) -> tuple[int, 
     return (depth, found) if isinstance(found, Mapping) else None
 
 
-def _candidates(written: ReadManifest, place: LeafPlace) -> list[_Template]:
-    templates = _templates(str(written["apiVersion"]), str(written["kind"]))
+def _candidates(written: ReadManifest, place: LeafPlace) -> list[FieldTemplate]:
+    templates = templates_of(str(written["apiVersion"]), str(written["kind"]))
     leaf = place.path.parts
     scored = [(template.common(leaf), template) for template in templates]
     fitting = [(count, one) for count, one in scored if count]
@@ -157,21 +160,21 @@ def _candidates(written: ReadManifest, place: LeafPlace) -> list[_Template]:
 
 
 @lru_cache
-def _templates(api_version: str, kind: str) -> tuple[_Template, ...]:
+def templates_of(api_version: str, kind: str) -> tuple[FieldTemplate, ...]:
     """All plain fields of a kind's spec."""
     schema = read_root_schema({"apiVersion": api_version, "kind": kind}) or {}
     return tuple(_walk(schema.get("properties", {}).get("spec", {}), ("spec",)))
 
 
-def _walk(schema: SchemaNode, parts: tuple[str, ...]) -> Iterator[_Template]:
+def _walk(schema: SchemaNode, parts: tuple[str, ...]) -> Iterator[FieldTemplate]:
     for name, node in schema.get("properties", {}).items():
         yield from _walk(node, (*parts, name))
     if isinstance(schema.get("additionalProperties"), dict):
-        yield from _walk(schema["additionalProperties"], (*parts, _KEY))
+        yield from _walk(schema["additionalProperties"], (*parts, KEY))
     if isinstance(schema.get("items"), dict):
-        yield from _walk(schema["items"], (*parts, _ITEM))
+        yield from _walk(schema["items"], (*parts, ITEM))
     if not {"properties", "additionalProperties", "items"} & schema.keys():
-        yield _Template(parts, schema)
+        yield FieldTemplate(parts, schema)
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +196,7 @@ class _Field:
         return found
 
 
-def _instantiate(template: _Template, place: LeafPlace, written: ReadManifest, service: str) -> _Field | None:
+def _instantiate(template: FieldTemplate, place: LeafPlace, written: ReadManifest, service: str) -> _Field | None:
     """The field for a leaf: of its service, and of the items and keys that the leaf's path names."""
     common = template.common(place.path.parts)
     own = places_of_services(written).get(service)
@@ -203,13 +206,13 @@ def _instantiate(template: _Template, place: LeafPlace, written: ReadManifest, s
         if own is None or len(prefix) < 3:
             return None
         parts, prefix = own, prefix[3:]
-    if {_ITEM, _KEY} & set(prefix):
+    if {ITEM, KEY} & set(prefix):
         return None
     parts = (*parts, *prefix)
     path = name_path(parts, read_root_schema(written))
     named: list[tuple[Parts, str]] = []
     for name, of_leaf in zip(template.parts[-common:], place.path.parts[-common:], strict=True):
-        if name != _ITEM:
+        if name != ITEM:
             parts, path = (*parts, str(of_leaf)), FieldPath((*path.parts, of_leaf))
             continue
         items = find_at(written, parts)
@@ -249,19 +252,28 @@ def _exists(written: ReadManifest, parts: Parts) -> bool:
 def _plain_fields(written: ReadManifest, service: str) -> Iterator[tuple[Parts, Sequence[Json]]]:
     """The plain fields of the service and of the graph that take no part of a pod, with values to try."""
     own = places_of_services(written)
-    for template in _templates(str(written["apiVersion"]), str(written["kind"])):
+    for template in templates_of(str(written["apiVersion"]), str(written["kind"])):
         parts: Parts = template.parts
         if own and template.parts[1] in {"services", "components"}:
             if service not in own:
                 continue
             parts = (*own[service], *template.parts[3:])
-        if {_ITEM, _KEY} & set(parts) or _FRAGMENTS & set(parts):
+        if {ITEM, KEY} & set(parts) or _FRAGMENTS & set(parts):
             continue
         kind = str(template.schema.get("type"))
         yield parts, template.schema.get("enum") or _SAMPLES.get(kind, ("7Gi", 7))
 
 
-def _annotations(values: Sequence[Json]) -> Iterator[tuple[Parts, Sequence[Json]]]:
+def _annotations(written: ReadManifest, service: str, values: Sequence[Json]) -> Iterator[tuple[Parts, Sequence[Json]]]:
+    """Annotations of the service, with the values that exist, and of the graph."""
+    own = places_of_services(written).get(service)
+    if own is not None and is_alpha(written):
+        yield from (((*own, "annotations", name), known) for name, known in sorted(KNOWN_VALUES.items()))
     names = sorted(value for name, value in vars(contract).items() if name.startswith("ANNOTATION_"))
     for name in names:
-        yield ("metadata", "annotations", name), ("true", "false", *values)
+        yield ("metadata", "annotations", name), KNOWN_VALUES.get(name) or ("true", "false", *values)
+
+
+def is_alpha(written: ReadManifest) -> bool:
+    """Whether services have annotations of their own; in v1beta1 those of the pod template are meant."""
+    return str(written["apiVersion"]).endswith(f"/{contract.VERSION}")

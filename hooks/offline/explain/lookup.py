@@ -9,17 +9,24 @@ from hooks.k8s import kinds
 from hooks.k8s.pod_sets import CLIQUES, WORKLOADS
 from hooks.offline.explain.leaves import LeafPlace, ObjectKey, RenderedObjects, is_variable
 from hooks.offline.explain.services import service_of
+from hooks.problems import SPEC
 
 _WORKLOADS = frozenset(kind.kind for kind in WORKLOADS)
 _OBJECT = re.compile(r"(?P<kind>[A-Z][A-Za-z]+)/(?P<name>[^:\s]+):\s*(?P<field>.*)")
 _PART = re.compile(r"\[([^\]]*)\]|([^.\[\]]+)")
 _TEMPLATE = ("spec", "template", "spec")
 _CONTAINERS = "containers"
+_GROUPS = SPEC / "template" / "podCliqueScalingGroups"
 _NEAR = 3
 
 
 class UnknownField(Exception):
     """A field that no object has; the message names the nearest ones."""
+
+
+def split_field(field: str) -> tuple[str, ...]:
+    """The parts of a field: `a.b[c]` is a, b, c."""
+    return tuple(key_part or name for key_part, name in _PART.findall(field))
 
 
 def split_object(field: str) -> tuple[ObjectKey | None, str]:
@@ -37,7 +44,9 @@ def find_places(field: str, made: RenderedObjects, *, service: str, key: ObjectK
         UnknownField: there is none.
     """
     own = [one for one in made.all_leaves() if (one.object == key if key else _is_of_workload(one, made, service))]
-    wanted = tuple(key_part or name for key_part, name in _PART.findall(field))
+    wanted = split_field(field)
+    if wanted == ("replicas",) and (groups := _find_group_replicas(own, made)):
+        return groups
     for root in _roots(own):
         for parts in (wanted, wanted[len(_TEMPLATE) :] if wanted[: len(_TEMPLATE)] == _TEMPLATE else ()):
             whole = (*root, *parts)
@@ -45,6 +54,17 @@ def find_places(field: str, made: RenderedObjects, *, service: str, key: ObjectK
             if found:
                 return without_names(_of_first_object(found, made))
     raise UnknownField(_describe(field, own))
+
+
+def _find_group_replicas(own: Iterable[LeafPlace], made: RenderedObjects) -> list[LeafPlace]:
+    """The replicas of the scaling groups whose cliques are among the leaves: a service over several nodes has one."""
+    places = list(own)
+    cliques = {str(one.path.parts[len(CLIQUES.parts)]) for one in places if one.path.is_within(CLIQUES)}
+    of_groups = [one for one in places if one.path.is_within(_GROUPS)]
+    named = [one for one in of_groups if "cliqueNames" in one.path.parts and made.value(one) in cliques]
+    groups = {one.path.parts[len(_GROUPS.parts)] for one in named}
+    replicas = [one for one in of_groups if str(one.path.parts[-1]) == "replicas"]
+    return [one for one in replicas if one.path.parts[len(_GROUPS.parts)] in groups]
 
 
 def _of_first_object(found: Sequence[LeafPlace], made: RenderedObjects) -> list[LeafPlace]:
@@ -57,7 +77,7 @@ def _of_first_object(found: Sequence[LeafPlace], made: RenderedObjects) -> list[
 
 def names_place(field: str, place: LeafPlace) -> bool:
     """Whether the field says the name of the variable whose value the leaf is."""
-    wanted = [key_part or name for key_part, name in _PART.findall(field)]
+    wanted = split_field(field)
     return is_variable(place) and str(place.path.parts[-2]) in wanted
 
 
@@ -77,6 +97,7 @@ def _roots(own: Sequence[LeafPlace]) -> Iterator[tuple[str, ...]]:
         yield from (root[:-above] for root in pods)
         yield from ((*root[:-above], "metadata") for root in pods)
     yield from ((*root, _CONTAINERS, name) for root, name in pods.items())
+    yield ("spec",)
     yield ("metadata",)
 
 

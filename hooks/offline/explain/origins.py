@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
+from hooks.k8s.pod_defaults import kubernetes_default
 from hooks.k8s.types import Json
 from hooks.offline.explain.leaves import LeafPlace, is_secret, is_variable
 
@@ -50,26 +51,39 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class OfRelease:
+    """The value of a leaf from a release on, None for no leaf; `since` is empty for all before the next one."""
+
+    since: str
+    value: Json
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Influence:
     """An input that makes or decides a leaf. With `tried` in its place the leaf has the value `then`, None for no leaf.
 
-    `tried` is None if the input was taken away.
+    `tried` is None if the input was taken away. `releases` are the values by the release that the input names.
     """
 
     source: Source
     mode: Mode
     tried: Json = None
     then: Json = None
+    releases: tuple[OfRelease, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Writer:
-    """The function whose result was the first to hold a value; `about` is its module's subject."""
+    """The function whose result was the first to hold a value; `about` is its module's subject.
+
+    `upstream` says after what it was written, such as a file of the Go operator.
+    """
 
     file: str
     function: str
     about: str
     sentence: str = ""
+    upstream: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,7 +101,7 @@ class Lever:
     """A field that nobody wrote and that changes a leaf. `follows`: the leaf gets the value of the field.
 
     `is_whole`: the map around the field must be written whole. Otherwise `then` is the leaf if the field is `tried`;
-    `tried` is None if the value was only a sample.
+    `tried` is None if the value was only a sample. `values` are those that exist, where only some do.
     """
 
     name: str
@@ -95,6 +109,7 @@ class Lever:
     is_whole: bool = False
     tried: Json = None
     then: Json = None
+    values: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,6 +128,14 @@ class Origin:
         of_variables = any(one.source.is_private and one.mode is not Mode.DECIDES for one in self.influences)
         is_asked = is_variable(self.place) and self.place.path.parts[-2] == variable
         return not is_secret(self.place) and (is_asked or not of_variables)
+
+    @property
+    def kubernetes_default(self) -> Json:
+        """What Kubernetes would fill in if the leaf were not there; None where that is not known."""
+        parts = self.place.path.parts
+        is_field = type(parts[-1]) is str and any("spec" in str(part).lower() for part in parts)
+        is_of_pod = is_field and "template" in parts and not is_variable(self.place)
+        return kubernetes_default(str(parts[-1])) if is_of_pod else None
 
     def by(self, mode: Mode) -> tuple[Influence, ...]:
         """The inputs with this mode."""

@@ -26,6 +26,7 @@ _ASKED = ("hooks.component.", "hooks.graph.", "hooks.metacontroller.", "hooks.of
 _PASSING = frozenset({"hooks.metacontroller.parent_key", "hooks.metacontroller.protocol"})
 _CACHING = ("hooks.component", "hooks.graph", "hooks.metacontroller")
 _LONGEST = 4
+_SOURCE = "Source: "
 _Tail = tuple[str, ...]
 _Known = tuple[_Tail, str]
 
@@ -163,6 +164,7 @@ def _describe(function: _Function) -> Writer:
         function=function.name,
         about=_sentence(module),
         sentence=_sentence(_find(module, function.name)),
+        upstream=_upstream(_find(module, function.name)) or _upstream(module),
     )
 
 
@@ -177,6 +179,13 @@ def _sentence(documented: object) -> str:
     """The first paragraph of a docstring, in one line; empty for none."""
     docstring = (documented is not None and inspect.getdoc(documented)) or ""
     return " ".join(docstring.split("\n\n")[0].split())
+
+
+def _upstream(documented: object) -> str:
+    """What a docstring names as its source, in one line; empty for none."""
+    docstring = (documented is not None and inspect.getdoc(documented)) or ""
+    named = (part for part in docstring.split("\n\n") if part.startswith(_SOURCE))
+    return " ".join(next(named, "").removeprefix(_SOURCE).split()).rstrip(".")
 
 
 def _file_of(module: ModuleType) -> str:

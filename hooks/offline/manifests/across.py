@@ -218,7 +218,7 @@ def _namespace_of(document: Document) -> str:
 
 def _line_of(document: Document, path: FieldPath) -> str:
     fault = document.place(slips.EMPTY_POOL.at(path))
-    return f"{fault.file}:{fault.mark.line}"
+    return fault.where
 
 
 def _describe(one: Service) -> str:

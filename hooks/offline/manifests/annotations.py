@@ -5,7 +5,7 @@ Source: GitHub, "Workflow commands for GitHub Actions"; actions/toolkit, package
 
 from collections.abc import Iterable, Iterator
 
-from hooks.offline.manifests.document import Fault
+from hooks.offline.manifests.document import WHOLE, Fault
 
 _IN_TEXT = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A"})
 _IN_PROPERTY = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A", ":": "%3A", ",": "%2C"})
@@ -18,5 +18,6 @@ def write_annotations(faults: Iterable[Fault], warnings: Iterable[Fault]) -> str
 
 def _write(faults: Iterable[Fault], level: str) -> Iterator[str]:
     for fault in faults:
-        file, text = fault.file.translate(_IN_PROPERTY), fault.problem.sentence.translate(_IN_TEXT)
-        yield f"::{level} file={file},line={fault.mark.line},col={fault.mark.column}::{text}\n"
+        file, text = fault.file.translate(_IN_PROPERTY), fault.sentence.translate(_IN_TEXT)
+        place = "" if fault.mark == WHOLE else f",line={fault.mark.line},col={fault.mark.column}"
+        yield f"::{level} file={file}{place}::{text}\n"

@@ -19,7 +19,7 @@ from hooks.offline.manifests.two_meanings import find_two_meanings
 from hooks.offline.rendering import Rendered, render
 from hooks.problems import Problem
 from hooks.rules.grove import as_warning
-from hooks.rules.offline import OFFLINE
+from hooks.rules.offline import OFFLINE, ONCE_A_FILE
 from hooks.settings import Settings
 from hooks.settings.facts import Facts
 from hooks.validation.overlap import drop_repetitions
@@ -121,7 +121,27 @@ def _sum_up(
         warnings |= {_as_warning(fault) for fault in find_shared_sets(loaded.documents)}
     elif "grove" in installed:
         faults |= set(find_shared_sets(loaded.documents))
-    return Checked(faults=_reword(faults), warnings=_reword(warnings))
+    return Checked(faults=_reword(faults), warnings=_say_once(_reword(warnings)))
+
+
+def _say_once(warnings: Iterable[Fault]) -> tuple[Fault, ...]:
+    """The warnings; of those that are said once for a file, the first of each file with the number of the others."""
+    said: dict[tuple[str, str], list[Fault]] = {}
+    kept: list[Fault] = []
+    for one in warnings:
+        alike = said.setdefault((one.file, one.problem.rule.name), [])
+        if not alike or one.problem.rule not in ONCE_A_FILE:
+            kept.append(one)
+        alike.append(one)
+    return tuple(_count(one, len(said[one.file, one.problem.rule.name]) - 1) for one in kept)
+
+
+def _count(warning: Fault, others: int) -> Fault:
+    problem = warning.problem
+    rule = ONCE_A_FILE.get(problem.rule)
+    if rule is None or not others:
+        return warning
+    return replace(warning, problem=rule.at(problem.path, **{**dict(problem.values), "count": others}))
 
 
 def _as_warning(fault: Fault) -> Fault:

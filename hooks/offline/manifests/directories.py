@@ -13,10 +13,10 @@ from typing import Any
 
 from hooks import contract
 from hooks.k8s.yaml_reader import parse_yaml
+from hooks.offline.manifests.built.tools import CHART, KUSTOMIZATIONS
 
 SUFFIXES = frozenset({".yaml", ".yml", ".json"})
 
-_KUSTOMIZATIONS = frozenset({"kustomization.yaml", "kustomization.yml"})
 _KUSTOMIZE_GROUP = "kustomize.config.k8s.io/"
 _BY_PATH = ("patches", "patchesJson6902", "replacements")
 """Keys of a Kustomization with a list of maps, each with the file's `path`."""
@@ -59,21 +59,25 @@ def _find_obstacle(path: Path, top: Path) -> str:
     return "" if path.is_file() else "it is no file but a pipe, a socket or a device; take it out of the directory"
 
 
-def find_build_files(files: Sequence[Path]) -> frozenset[Path]:
-    """The files of a directory that are input of Kustomize or Helm and no objects: patches, values, templates."""
-    return frozenset(path.resolve() for path in _find_build_files(files))
+def find_build_files(files: Sequence[Path]) -> dict[Path, Path]:
+    """The files that are input of Kustomize or Helm and no objects, resolved, with the directory that is built.
+
+    These are patches, values and templates.
+    """
+    return {path.resolve(): folder for path, folder in _find_build_files(files)}
 
 
-def _find_build_files(files: Iterable[Path]) -> Iterator[Path]:
+def _find_build_files(files: Iterable[Path]) -> Iterator[tuple[Path, Path]]:
     known = list(files)
     for path in known:
-        if path.name in _KUSTOMIZATIONS:
+        folder = path.parent
+        if path.name in KUSTOMIZATIONS:
             names = _referred_files(_read_loosely(path))
-            yield from (path.parent / name for name in names if "\0" not in name)
-        elif path.name == "Chart.yaml":
-            yield path
-            yield from (one for one in known if path.parent / "templates" in one.parents)
-            yield from (one for one in known if one.parent == path.parent and one.name.startswith("values"))
+            yield from ((folder / name, folder) for name in names if "\0" not in name)
+        elif path.name == CHART:
+            yield path, folder
+            yield from ((one, folder) for one in known if folder / "templates" in one.parents)
+            yield from ((one, folder) for one in known if one.parent == folder and one.name.startswith("values"))
 
 
 def _read_loosely(path: Path) -> Mapping[str, Any]:
@@ -130,6 +134,11 @@ def means_dynamo(value: Any) -> bool:
     kind, api_version = value.get("kind"), value.get("apiVersion")
     is_ours = isinstance(api_version, str) and api_version.startswith(f"{contract.GROUP}/v1")
     return (isinstance(kind, str) and kind.startswith("Dynamo")) or (is_ours and not kind)
+
+
+def names_group(text: str) -> bool:
+    """Whether a file may have to do with Dynamo, so that a user is told if it was not judged."""
+    return f"{contract.GROUP}/" in text
 
 
 def mentions_dynamo(text: str) -> bool:

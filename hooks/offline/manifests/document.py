@@ -3,7 +3,7 @@
 Rules and hooks know v1alpha1 only. Their problems are told in the version that was written: its paths and its words.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from hooks.api.conversion import written_path
@@ -13,18 +13,38 @@ from hooks.metacontroller.controllers import OUR_KINDS
 from hooks.problems import Problem
 from hooks.rules.v1beta1 import in_v1beta1
 
+WHOLE = Mark(0, 0)
+"""The place of what is wrong with a file as a whole: it has no line."""
+
+Place = tuple[str, Mark]
+"""A file, and a place in it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A problem or warning, and its place in the input; line and column are 1-based."""
+    """A problem or warning, and its place in the input; line and column are 1-based, or those of `WHOLE`.
+
+    `about` names the object where the file has none of it.
+    """
 
     file: str
     mark: Mark
     problem: Problem
+    about: str = ""
+
+    @property
+    def sentence(self) -> str:
+        """`field: message`, behind the object where the file does not show which one is meant."""
+        return f"{self.about}: {self.problem.sentence}" if self.about else self.problem.sentence
+
+    @property
+    def where(self) -> str:
+        """`file:line`, or only the file."""
+        return f"{self.file}:{self.mark.line}" if self.mark != WHOLE else self.file
 
     def __str__(self) -> str:
         """`file:line: field: message`, as compilers write it."""
-        return f"{self.file}:{self.mark.line}: {self.problem.sentence}"
+        return f"{self.where}: {self.sentence}"
 
 
 def sort_faults(faults: Iterable[Fault]) -> list[Fault]:
@@ -46,6 +66,8 @@ class Document:
     """An object of the same kind and name in another file: a warning."""
     beta: Manifest | None = None
     """The object that was written, if it was v1beta1."""
+    elsewhere: Mapping[YamlPath, Place] = field(default_factory=dict, repr=False)
+    """The places of fields that another file wrote, such as a patch of Kustomize."""
 
     @property
     def written(self) -> Manifest:
@@ -53,9 +75,10 @@ class Document:
         return self.object if self.beta is None else self.beta
 
     @property
-    def line(self) -> int:
-        """Where the object begins."""
-        return self.marks[()].line
+    def where(self) -> str:
+        """`file:line` of the place where the object begins, or only the file."""
+        mark = self.marks[()]
+        return f"{self.file}:{mark.line}" if mark != WHOLE else self.file
 
     @property
     def kind(self) -> GroupVersionKind:
@@ -78,7 +101,22 @@ class Document:
 
     def place_written(self, problem: Problem) -> Fault:
         """A problem of `written` at its field, in the words of its version."""
-        parts = problem.path.parts
-        known = next(parts[:end] for end in range(len(parts), -1, -1) if parts[:end] in self.marks)
         worded = problem if self.beta is None else replace(problem, rule=in_v1beta1(problem.rule))
-        return Fault(self.file, self.marks[known], worded)
+        file, mark = self.find(problem.path.parts)
+        return Fault(file, mark, worded, self._title if mark == WHOLE else "")
+
+    def find(self, parts: YamlPath) -> Place:
+        """File and place of a field of `written`; for a missing field, of the nearest object around it."""
+        for end in range(len(parts), -1, -1):
+            if place := self.elsewhere.get(parts[:end]):
+                return place
+            if mark := self.marks.get(parts[:end]):
+                return self.file, mark
+        return self.file, self.marks[()]
+
+    @property
+    def _title(self) -> str:
+        """Kind and name; empty if it has none."""
+        metadata = self.object.get("metadata")
+        name = metadata.get("name") if isinstance(metadata, Mapping) else None
+        return f"{self.object.get('kind')} {name}" if isinstance(name, str) else ""

@@ -7,7 +7,9 @@ from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from hooks.offline.manifests.built.tools import CHART, KUSTOMIZATIONS
 from hooks.offline.manifests.directories import SUFFIXES, list_files
+from hooks.offline.manifests.inputs import Selection
 from hooks.offline.manifests.reading import Loaded
 from hooks.offline.manifests.together import load_together
 
@@ -45,7 +47,9 @@ def load_revision(revision: str, paths: Sequence[str], namespace: str) -> Revisi
         had = [str(old) for old in olds if _has_files(old)]
         has = [path for path, old in zip(paths, olds, strict=True) if _has_files(Path(path)) or not _has_files(old)]
         return RevisionSides(
-            old=load_together(had, namespace, partial(_name_as_git, folder, revision)) if had else _EMPTY,
+            old=load_together(had, namespace, Selection(rename=partial(_name_as_git, folder, revision)))
+            if had
+            else _EMPTY,
             new=load_together(has, namespace) if has else _EMPTY,
         )
 
@@ -74,15 +78,22 @@ def _has_files(path: Path) -> bool:
 
 
 def _list_blobs(commit: str, places: Iterable[Path], top: Path) -> dict[Path, str]:
-    """The ids of the files that the places have in the commit: manifests by their suffix, and files that are named."""
+    """The ids of the files that the places have in the commit: manifests by their suffix, and files that are named.
+
+    If a place is a Kustomization or a chart, all files of the commit: it may include any of them.
+    """
     named = [str(place) for place in places]
-    found: dict[Path, str] = {}
-    for entry in _git(top, "ls-tree", "-r", "-z", "--full-tree", commit, "--", *named).split(b"\0"):
-        header, _, name = entry.decode(errors="surrogateescape").partition("\t")
-        path = Path(name)
-        if header.startswith("100") and (path.suffix in SUFFIXES or name in named):  # no link and no submodule
-            found[path] = header.split()[2]
-    return found
+    found = _list_tree(commit, named, top)
+    if any(path.name in (*KUSTOMIZATIONS, CHART) and str(path.parent) in named for path in found):
+        return _list_tree(commit, [], top)
+    return {path: id_ for path, id_ in found.items() if path.suffix in SUFFIXES or str(path) in named}
+
+
+def _list_tree(commit: str, named: Sequence[str], top: Path) -> dict[Path, str]:
+    """The ids of files; no links and no submodules."""
+    entries = _git(top, "ls-tree", "-r", "-z", "--full-tree", commit, "--", *named).split(b"\0")
+    parted = [entry.decode(errors="surrogateescape").partition("\t") for entry in entries]
+    return {Path(name): header.split()[2] for header, _, name in parted if header.startswith("100")}
 
 
 def _write(blobs: dict[Path, str], folder: Path, top: Path) -> None:

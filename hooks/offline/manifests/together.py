@@ -1,27 +1,35 @@
 """Manifests that are applied together: read, checked, and rendered in several processes where that pays."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
 
 from hooks.offline.manifests.across import without_made
 from hooks.offline.manifests.checking import Checked, check_rendered
+from hooks.offline.manifests.inputs import EVERYTHING, Selection
 from hooks.offline.manifests.reading import Loaded, ManifestFaults, load_manifests
 from hooks.offline.processes import spread_over_processes
 from hooks.settings import Settings
 
 
-def render_manifests(paths: Iterable[str], namespace: str, settings: Settings, installed: frozenset[str]) -> Checked:
+def render_manifests(
+    paths: Iterable[str],
+    namespace: str,
+    settings: Settings,
+    installed: frozenset[str],
+    *,
+    selection: Selection = EVERYTHING,
+) -> Checked:
     """Read, check and render manifests, with the API server's defaults.
 
     Raises:
         ManifestFaults: every problem of every file, those of specs that cannot be rendered included.
     """
-    return check_whole(load_together(paths, namespace), settings, installed)
+    return check_whole(load_together(paths, namespace, selection), settings, installed)
 
 
-def load_together(paths: Iterable[str], namespace: str, rename: Callable[[str], str] = str) -> Loaded:
+def load_together(paths: Iterable[str], namespace: str, selection: Selection = EVERYTHING) -> Loaded:
     """Read manifests that are to be applied together, without the components that their graphs make anyway."""
-    loaded = load_manifests(paths, namespace, rename)
+    loaded = load_manifests(paths, namespace, selection)
     return replace(loaded, documents=without_made(loaded.documents))
 
 

@@ -282,16 +282,16 @@ def apply_documents(cluster: SimulatedCluster, documents: Iterable[Document], sa
         try:
             resource = cluster.catalogue.of(obj["apiVersion"], obj["kind"])
         except UnknownKind as unknown:
-            say(f"{document.file}:{document.line}: left out: the simulated cluster has {unknown}")
+            say(f"{document.where}: left out: the simulated cluster has {unknown}")
             continue
         if not obj["metadata"].get("name"):
-            say(f"{document.file}:{document.line}: left out: it has no metadata.name")
+            say(f"{document.where}: left out: it has no metadata.name")
             continue
         obj = _with_namespace(obj, is_namespaced=resource.namespaced)
         try:
             cluster.apply(obj)
         except ApiError as error:
-            raise DocumentRefused(f"{document.file}:{document.line}: {error}") from error
+            raise DocumentRefused(f"{document.where}: {error}") from error
         if document.is_ours:
             roots.append(ref_of(obj))
     return roots

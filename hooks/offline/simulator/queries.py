@@ -8,7 +8,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 import orjson
 
-from hooks.k8s.types import Manifest, labels_of
+from hooks.k8s.types import Manifest
 from hooks.metacontroller.protocol import ObjectQuery, QueryAnswer
 from hooks.offline.simulator.loopback_http import Request, Response
 from hooks.offline.simulator.metacontroller.informer import ObjectReader
@@ -36,10 +36,7 @@ class ClusterReader:
             if (found := self.source.get(ref)) is not None:
                 yield found
             return
-        for one in self.source.list_kind(query.kind, query.namespace):
-            labels = labels_of(one)
-            if all(labels.get(key) == value for key, value in query.labels):
-                yield one
+        yield from self.source.list_labelled(query.kind, query.namespace, dict(query.labels))
 
     def answer(self, request: Request) -> Response:
         """The answer to a request for an object, or for a list by labels."""

@@ -9,7 +9,7 @@ import yaml
 from click.testing import CliRunner, Result
 
 from hooks.api.conversion import Version, convert
-from hooks.cli.colours import colour
+from hooks.cli.colours import paint
 from hooks.cli.main import main
 from tests.offline.diff.compared import EXAMPLES, Documents, annotated, edited, edited_service, example
 
@@ -185,7 +185,7 @@ def test_colours_are_left_out_where_nobody_wants_them(
     monkeypatch.delenv("NO_COLOR", raising=False)
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
-    assert (colour("a", "red") != "a") is has_colours
+    assert (paint("a", "red") != "a") is has_colours
 
 
 def test_secrets_reach_no_output(tmp_path: Path) -> None:

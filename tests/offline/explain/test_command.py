@@ -97,10 +97,10 @@ made from
   graph.yaml:4 metadata.name: "chat"
   option --namespace: "default"
 
-put together in
-  hooks/component/environment.py: Environment of a container that runs Dynamo: which layer wins, and the variables \
+put together
+  Environment of a container that runs Dynamo: which layer wins, and the variables \
 that every such process gets.
-  _identity_env
+  page: docs/kinds.md
 
 to change it, write
   spec.services[Worker].extraPodSpec.mainContainer.env[DYN_NAMESPACE].value
@@ -123,7 +123,7 @@ without that
 """
 DEFAULT = """\
   "9090", if graph.yaml:20 spec.services[Worker].envs[1] were not written
-    default of hooks/component/defaults/worker.py: Defaults of a worker, prefill or decode component: the system \
+    default: Defaults of a worker, prefill or decode component: the system \
 server's port and probes.
 """
 PULLED = """\
@@ -161,14 +161,14 @@ def test_field_of_a_clique(write: Write) -> None:
 
 def test_field_of_another_object_begins_with_it(write: Write) -> None:
     text = said(write(GRAPH), "Service/chat-frontend: spec.ports[http].port")
-    assert "\n  8000\n\ndefault of\n  hooks/component/defaults/frontend.py: " in text
+    assert "\n  8000\n\ndefault\n  Defaults of a frontend: " in text
     assert 'decided by\n  graph.yaml:11 spec.services[Frontend].componentType: "frontend"' in text
 
 
 def test_setting_is_named_with_the_annotation_that_overrides_it(write: Write) -> None:
     text = said(write(GRAPH), "-s", "Worker", "env[DYN_DISCOVERY_BACKEND]")
     assert 'copied from\n  setting discovery_backend: "kubernetes"\n' in text
-    assert "\n  metadata.annotations[nvidia.com/dynamo-discovery-backend]\n" in text
+    assert "\n  metadata.annotations[nvidia.com/dynamo-discovery-backend] (kubernetes | etcd)\n" in text
 
 
 def test_discovered_secret_is_named_without_its_data(write: Write) -> None:

@@ -57,8 +57,8 @@ def run(command: str, folder: Path, *options: str) -> Result:
         ({"other": "apiVersion: v1\nkind: Config\nusers: []\n"}, "1 manifest valid, 1 of other kinds not checked"),
         (
             {
-                "kustomization": f"{KUSTOMIZATION}patches: [{{path: p.yaml}}]\n",
-                "p": PATCH,
+                "a__kustomization": f"{KUSTOMIZATION}patches: [{{path: p.yaml}}]\n",
+                "a__p": PATCH,
             },
             "1 manifest valid, 2 files without manifests skipped",
         ),
@@ -105,7 +105,11 @@ def run(command: str, folder: Path, *options: str) -> Result:
 def test_what_is_no_manifest_has_no_problem_and_is_counted(files: dict[str, str], summary: str, tmp_path: Path) -> None:
     write(tmp_path, graph=graph(), **files)
     result = run("validate", tmp_path)
-    assert (result.stderr, result.stdout) == ("", f"{summary}\n")
+    assert result.stdout == f"{summary}\n"
+    assert all(line.startswith(f"not judged: {tmp_path}/") for line in result.stderr.splitlines())
+    named = {line.split(": ")[1].removeprefix(f"{tmp_path}/") for line in result.stderr.splitlines()}
+    unjudged = {f"{name.replace('__', '/')}.yaml" for name, text in files.items() if "nvidia.com/" in text}
+    assert named == unjudged - {"jinja.yaml"}, "each file that may have to do with Dynamo is named"
 
 
 @pytest.mark.parametrize(
@@ -157,7 +161,10 @@ def test_file_that_is_named_is_meant(tmp_path: Path) -> None:
 def test_kustomization_that_is_named_is_no_object(tmp_path: Path) -> None:
     write(tmp_path, kustomization=KUSTOMIZATION)
     result = run("validate", tmp_path / "kustomization.yaml")
-    assert (result.exit_code, result.stdout) == (0, "0 manifests valid, 1 file without manifests skipped\n")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr.startswith("nothing was checked: ")
+    allowed = run("validate", tmp_path / "kustomization.yaml", "--allow-none")
+    assert (allowed.exit_code, allowed.stdout) == (0, "0 manifests valid, 1 file without manifests skipped\n")
 
 
 def test_what_is_skipped_is_not_rendered(tmp_path: Path) -> None:

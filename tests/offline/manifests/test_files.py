@@ -43,7 +43,7 @@ def bound_socket(tmp_path: Path) -> Iterator[Path]:
 def test_pipe_without_a_writer_is_given_up(pipe: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(files, "WRITER_SECONDS", 0.1)
     result = validate(pipe)
-    assert (result.exit_code, result.stderr) == (1, f"{pipe}:1: cannot be read: {PIPE}\n1 problem\n")
+    assert (result.exit_code, result.stderr) == (1, f"{pipe}: cannot be read: {PIPE}\n1 problem\n")
 
 
 def test_pipe_is_read_until_its_last_writer_closes_it(pipe: Path) -> None:
@@ -81,7 +81,7 @@ def test_pipe_whose_writer_writes_nothing_is_empty(pipe: Path) -> None:
 @pytest.mark.parametrize("device", ["/dev/zero", "/dev/null", "/dev/full"])
 def test_device_is_not_read(device: str) -> None:
     result = validate(Path(device))
-    said = f"{device}:1: cannot be read: it is a device; name a file, or - for standard input\n1 problem\n"
+    said = f"{device}: cannot be read: it is a device; name a file, or - for standard input\n1 problem\n"
     assert (result.exit_code, result.stderr) == (1, said)
 
 
@@ -98,7 +98,7 @@ def test_directory_is_read_beside_what_is_no_file_in_it(tmp_path: Path, bound_so
     result = validate(tmp_path)
     assert result.exit_code == 1
     assert result.stderr == (
-        f"{tmp_path}/p.yaml:1: cannot be read: {OBSTACLE}\n{bound_socket}:1: cannot be read: {OBSTACLE}\n2 problems\n"
+        f"{tmp_path}/p.yaml: cannot be read: {OBSTACLE}\n{bound_socket}: cannot be read: {OBSTACLE}\n2 problems\n"
     )
     for path in (tmp_path / "p.yaml", bound_socket):
         path.unlink()
@@ -113,7 +113,7 @@ def test_link_that_leaves_the_directory_is_refused(tmp_path: Path) -> None:
     link = folder / "below" / "l.yaml"
     link.symlink_to("../../outside.yaml")
     result = validate(folder)
-    assert (result.exit_code, result.stderr) == (1, f"{link}:1: cannot be read: {LINK}\n1 problem\n")
+    assert (result.exit_code, result.stderr) == (1, f"{link}: cannot be read: {LINK}\n1 problem\n")
     assert validate(link).exit_code == 0, "a link that is named is meant"
 
 

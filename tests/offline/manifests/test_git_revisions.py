@@ -1,5 +1,6 @@
 """`dynamo-hooks diff --from-git`: the files at a revision of a repository against the files as they are now."""
 
+import os
 import subprocess
 from pathlib import Path
 
@@ -7,6 +8,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from hooks.cli.main import main
+from tests.offline.manifests.build_tools import play
 
 AGG = (Path(__file__).parents[3] / "examples/mocker-agg.yaml").read_text()
 SCALED = AGG.replace("replicas: 2", "replicas: 3")
@@ -31,8 +33,8 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     patch = "apiVersion: nvidia.com/v1alpha1\nkind: DynamoGraphDeployment\nmetadata: {name: mocker-agg}\n"
     files = {
         GRAPH: AGG,
-        "manifests/kustomization.yaml": "resources: [graph.yaml]\npatches: [{path: patch.yaml}]\n",
-        "manifests/patch.yaml": patch,
+        "manifests/overlay/kustomization.yaml": "resources: [../graph.yaml]\npatches: [{path: patch.yaml}]\n",
+        "manifests/overlay/patch.yaml": patch,
         "page.md": "{{ kind: Dynamo",
     }
     write(tmp_path, files)
@@ -87,7 +89,7 @@ def test_problem_of_an_old_file_names_the_revision(repository: Path) -> None:
         (["--from-git", "v9", "manifests"], "the repository has no revision v9; git fetch may bring it\n"),
         (["--from-git", "--output=x", "manifests"], "the repository has no revision --output=x; git fetch may bring"),
         (["--from-git", "HEAD", "/"], "/ is outside of the repository"),
-        (["--from-git", "HEAD", "nowhere.yaml"], "nowhere.yaml:1: cannot be read: No such file or directory"),
+        (["--from-git", "HEAD", "nowhere.yaml"], "nowhere.yaml: cannot be read: No such file or directory"),
         (["--from-git", "HEAD", "-"], "--from-git takes files and directories"),
         (["--from-git", "HEAD", "--from-cluster", "a"], "give one of them"),
     ],
@@ -112,3 +114,19 @@ def test_without_git_a_sentence_says_so(repository: Path, monkeypatch: pytest.Mo
     monkeypatch.setenv("PATH", str(repository))
     found = diff(".")
     assert (found.exit_code, found.stderr) == (2, "there is no program git; --from-git needs it\n")
+
+
+def test_kustomization_is_built_at_the_revision_too(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = os.environ["PATH"]
+    code = "print(open(f'{sys.argv[2]}/../graph.yaml').read())"
+    play("kustomize", code, repository.parent / f"{repository.name}-tools", monkeypatch)
+    monkeypatch.setenv("PATH", os.pathsep.join((os.environ["PATH"], path)))
+    write(repository, {GRAPH: SCALED})
+    assert "spec.services[MockerWorker].replicas: 2 → 3" in diff("manifests/overlay").output
+    git(repository, "commit", "--all", "--message", "scaled")
+    write(repository, {GRAPH: AGG.replace("replicas: 2", "replicas: many")})
+    git(repository, "commit", "--all", "--message", "a mistake")
+    write(repository, {GRAPH: AGG})
+    found = diff("manifests/overlay")
+    assert (found.exit_code, found.stdout) == (2, "")
+    assert found.stderr.startswith(f"HEAD:{GRAPH}:"), "the base outside of the directory is that of the revision"

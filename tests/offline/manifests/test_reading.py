@@ -84,10 +84,10 @@ def test_merge_keys_and_anchors_are_resolved(write: Write) -> None:
 @pytest.mark.parametrize(
     ("content", "fault"),
     [
-        (b"", "m.yaml:1: holds no object; write a manifest with apiVersion, kind and metadata"),
-        (b"# only a comment\n---\n", "m.yaml:1: holds no object; write a manifest with apiVersion, kind and metadata"),
-        (b"\x89PNG\r\n", "m.yaml:1: is not text: byte 0 is not UTF-8; write YAML or JSON in UTF-8"),
-        (b"a: \0", "m.yaml:1: is not text: it holds NUL bytes; write YAML or JSON in UTF-8"),
+        (b"", "m.yaml: holds no object; write a manifest with apiVersion, kind and metadata"),
+        (b"# only a comment\n---\n", "m.yaml: holds no object; write a manifest with apiVersion, kind and metadata"),
+        (b"\x89PNG\r\n", "m.yaml: is not text: byte 0 is not UTF-8; write YAML or JSON in UTF-8"),
+        (b"a: \0", "m.yaml: is not text: it holds NUL bytes; write YAML or JSON in UTF-8"),
         ("a:\n  b: 1\n c: 2\n", "m.yaml:3: is not valid YAML: did not find expected key"),
         ("a:\n\tb: 1\n", "m.yaml:2: is not valid YAML: a tab stands where only blanks may indent"),
         ("a: [1,\n", "m.yaml:2: is not valid YAML: did not find expected node content"),
@@ -251,7 +251,7 @@ def test_directory_is_read_in_order_and_other_files_are_left_out(write: Write) -
 
 def test_directory_without_manifests_is_refused(write: Write) -> None:
     write("no manifest", "d/notes.txt")
-    assert faults_of("d") == ["d:1: the directory holds no .json, .yaml, .yml file"]
+    assert faults_of("d") == ["d: the directory holds no .json, .yaml, .yml file"]
 
 
 def test_items_of_a_list_are_objects_with_their_own_lines(write: Write) -> None:

@@ -39,15 +39,13 @@ def build_cluster(
     *,
     admit: AdmitCustom = admit_custom,
     late: Collection[GroupVersionKind] = (),
-    note: Callable[[bytes], object] = len,
     **settings: str,
 ) -> SimulatedCluster:
     """A cluster with those optional kinds, and with the controllers of graphs and components.
 
-    `admit` stores custom resources; with `copy_json` every spec gets past admission. `late` is as in `Setup`. `note`
-    gets the body of each call.
+    `admit` stores custom resources; with `copy_json` every spec gets past admission. `late` is as in `Setup`.
     """
-    return build_switchable(installed, settings, admit=admit, late=late, note=note)
+    return build_switchable(installed, settings, admit=admit, late=late)
 
 
 def build_switchable(
@@ -58,7 +56,7 @@ def build_switchable(
     late: Collection[GroupVersionKind] = (),
     note: Callable[[bytes], object] = len,
 ) -> SimulatedCluster:
-    """The same; the settings are read at each call, so that the caller can change them."""
+    """The same; the settings are read at each call, so that the caller can change them. `note` gets each call's body."""
     clock, reader = Clock(), ClusterReader()
     controllers = [
         found for found in install_files.controllers(URL, installed) if found["kind"] == "CompositeController"
