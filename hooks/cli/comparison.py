@@ -3,6 +3,7 @@
 import click
 import orjson
 
+from hooks.cli.colours import paint
 from hooks.cli.options import read_offline_settings
 from hooks.cli.sides import ComparedSides, compare_sides, fail
 from hooks.offline.diff.as_json import write_json

@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 import orjson
 
+from hooks.cli.colours import paint
 from hooks.cli.options import read_settings, settings_option
 from hooks.errors import InvalidRequest
 from hooks.offline.manifests.writing import guard_output

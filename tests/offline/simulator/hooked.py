@@ -56,7 +56,7 @@ def build_switchable(
     late: Collection[GroupVersionKind] = (),
     note: Callable[[bytes], object] = len,
 ) -> SimulatedCluster:
-    """The same; the settings are read at each call, so that the caller can change them. `note` gets each call's body."""
+    """The same; the settings are read at each call, so the caller can change them. `note` gets each call's body."""
     clock, reader = Clock(), ClusterReader()
     controllers = [
         found for found in install_files.controllers(URL, installed) if found["kind"] == "CompositeController"
