@@ -28,6 +28,7 @@ RUNTIME := $(PIP) --editable '.[runtime]'
 WITH_PLANNER := $(PIP) --editable '.[planner]' && $(PIP) --no-deps $(PLANNER)
 endif
 GRAPHS ?= 10
+RELEASES ?= 0.9.1 1.6.1
 EXAMPLE ?= examples/vllm-disagg.yaml examples/vllm-lora.yaml
 
 # FULL=1, as CI=true, lets the tests try all generated cases: tests/effort.py reads it.
@@ -37,10 +38,10 @@ export FULL
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types tests unit golden docs cluster alone bench bench-cluster faults compatibility lock sbom audit schemas clean
+.PHONY: help demo test lint types tests unit golden docs cluster alone bench bench-cluster faults compatibility e2e lock sbom audit schemas clean
 
 help: ## what there is to make
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: $(VENV)/.installed ## bring example graphs and a LoRA adapter to Ready in the in-memory cluster
 	$(BIN)/dynamo-hooks simulate --given Secret/hf-token-secret $(EXAMPLE)
@@ -90,7 +91,10 @@ bench: $(VENV)/.tested ## requests per second and latency against an echo on the
 faults: $(VENV)/.tested ## what each fault does to a running graph, and how long it needs to recover: docs/reliability.md
 	$(BIN)/python -m tests.faults
 
-compatibility: $(VENV)/.tested $(VENV)/.released ## rendered pods as processes of each release of Dynamo: 15 minutes, downloads 1 GB
+e2e: $(VENV)/.tested ## graphs as processes of the real runtime on a real control plane, to a chat completion: RELEASES="0.9.1 1.6.1"
+	$(BIN)/python -m tests.e2e $(foreach release,$(RELEASES),--release $(release)) $(if $(SCENARIOS),-- -k "$(SCENARIOS)")
+
+compatibility: $(VENV)/.tested ## rendered pods as processes of each release of Dynamo: 15 minutes, downloads 1 GB
 	$(BIN)/python -m tests.compatibility
 
 bench-cluster: $(VENV)/.tested ## many graphs on a real control plane, beside a floor: GRAPHS=100 (10)

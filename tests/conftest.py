@@ -33,6 +33,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="run tests/cluster too: a real kube-apiserver, built with Go on first use, and etcd",
     )
     parser.addoption(
+        "--e2e",
+        default="",
+        metavar="RELEASES",
+        help="run tests/e2e/scenarios on these releases of the runtime, such as 0.9.1,1.6.1; they are installed",
+    )
+    parser.addoption(
         "--update-golden",
         action="store_true",
         default=False,
@@ -61,7 +67,8 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     Minutes without a sign of life look like a hang, so it says what it builds.
     """
     config = session.config
-    if not config.getoption("--cluster") or config.getoption("--collect-only") or hasattr(config, "workerinput"):
+    wants_plane = config.getoption("--cluster") or config.getoption("--e2e")
+    if not wants_plane or config.getoption("--collect-only") or hasattr(config, "workerinput"):
         return
     lacking = binaries.missing()
     if lacking is None:

@@ -36,7 +36,14 @@ def running_etcd(folder: Path) -> Iterator[str]:
         "initial-cluster": f"test={peer}",
         "log-level": "error",
     }
-    command = [program, *(part for name, value in options.items() for part in (f"--{name}", value))]
+    # Ended by the kernel if this process is killed.
+    command = [
+        "setpriv",
+        "--pdeathsig",
+        "KILL",
+        program,
+        *(part for name, value in options.items() for part in (f"--{name}", value)),
+    ]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
         try:
             _wait_until_healthy(client, process)

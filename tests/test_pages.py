@@ -52,8 +52,8 @@ def test_every_command_named_exists(page: Path) -> None:
     code = code_in(page.read_text())
     named = set(re.findall(r"^(?:\.venv/bin/)?dynamo-hooks ([a-z-]+)", code, re.MULTILINE))
     assert named <= set(LazyGroup.modules)
-    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
-    assert set(re.findall(r"^make ([a-z]+)", code, re.MULTILINE)) <= targets
+    targets = set(re.findall(r"^([a-z0-9-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    assert set(re.findall(r"^make ([a-z0-9-]+)", code, re.MULTILINE)) <= targets
 
 
 @pytest.mark.parametrize("command", sorted(LazyGroup.modules))

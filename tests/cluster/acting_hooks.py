@@ -58,12 +58,12 @@ def grant_reads(admin: ApiClient) -> None:
 
 
 @contextmanager
-def acting_hooks(client: EffectsClient, **settings: str) -> Iterator[str]:
-    """Serve the hooks and give their URL."""
+def acting_hooks(client: EffectsClient, port: int = 0, /, **settings: str) -> Iterator[str]:
+    """Serve the hooks, on that port or a free one, and give their URL."""
     parsed = parse_settings({}, settings)
     hooks = served_hooks(parsed, server=client.server)
     app = create_app(parsed, lambda: datetime.now(UTC), carry_out=client, hooks=hooks)
-    server = make_server("127.0.0.1", 0, app, threaded=True)
+    server = make_server("127.0.0.1", port, app, threaded=True)
     thread = Thread(target=server.serve_forever, daemon=True)
     thread.start()
     try:

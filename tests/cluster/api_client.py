@@ -102,6 +102,10 @@ class ApiClient:
         path = self._path(api_version, kind, namespace, name) + (f"/{sub}" if sub else "")
         return self._request("PATCH", path, change, content_type=MERGE_PATCH)
 
+    def replace(self, obj: Manifest, sub: str = "") -> Manifest:
+        """Replace the object, or its subresource `sub`; its resourceVersion, if it has one, must be current."""
+        return self._request("PUT", self.path_of(obj) + (f"/{sub}" if sub else ""), obj)
+
     def delete(
         self,
         api_version: str,
@@ -109,10 +113,26 @@ class ApiClient:
         name: str,
         namespace: str | None = None,
         propagation: Propagation = "Background",
+        uid: str = "",
     ) -> None:
-        """Ask for the object's deletion; it may live on until its finalizers are gone."""
-        options = {"kind": "DeleteOptions", "apiVersion": "v1", "propagationPolicy": propagation}
+        """Ask for the object's deletion, if it has that uid; it may live on until its finalizers are gone."""
+        options: Manifest = {"kind": "DeleteOptions", "apiVersion": "v1", "propagationPolicy": propagation}
+        options |= {"preconditions": {"uid": uid}} if uid else {}
         self._request("DELETE", self._path(api_version, kind, namespace, name), options)
+
+    def delete_now(self, api_version: str, kind: str, name: str, uid: str) -> None:
+        """Remove the object with that uid without any grace, as a kubelet does when a pod has ended."""
+        options = {
+            "kind": "DeleteOptions",
+            "apiVersion": "v1",
+            "gracePeriodSeconds": 0,
+            "preconditions": {"uid": uid},
+        }
+        self._request("DELETE", self._path(api_version, kind, name=name), options)
+
+    def create_sub(self, api_version: str, kind: str, name: str, sub: str, body: Manifest) -> Manifest:
+        """Create what a subresource makes, such as the `token` of a ServiceAccount."""
+        return self._request("POST", f"{self._path(api_version, kind, name=name)}/{sub}", body)
 
     def delete_all(self, api_version: str, kind: str) -> None:
         """Ask for the deletion of all objects of the kind in the client's namespace."""

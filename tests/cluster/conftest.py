@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-import requests
 
 from hooks.clients.api_server import ApiServer
 from hooks.metacontroller import install_files
@@ -14,7 +13,7 @@ from tests.cluster import binaries
 from tests.cluster.acting_hooks import acting_hooks, effects_client, grant_reads, granted_effects
 from tests.cluster.api_client import ApiClient
 from tests.cluster.audit import Audit
-from tests.cluster.control_plane import ADMIN, CHART_ACCOUNT, AsAccount, ControlPlane, control_plane
+from tests.cluster.control_plane import CHART_ACCOUNT, AsAccount, ControlPlane, control_plane
 from tests.cluster.dynamo import RELEASE, light_chart
 from tests.cluster.namespaces import own_namespace
 from tests.cluster.processes import Server, running
@@ -99,17 +98,8 @@ def as_account(plane: ControlPlane, api: ApiClient, tmp_path: Path) -> AsAccount
     """Gives a function that asks for a service account's token, as the kubelet does, and acts with it."""
 
     def act(name: str) -> ApiServer:
-        url = f"{plane.server}/api/v1/namespaces/{api.namespace}/serviceaccounts/{name}/token"
-        headers = {"Authorization": f"Bearer {plane.tokens[ADMIN]}"}
-        request = {
-            "apiVersion": "authentication.k8s.io/v1",
-            "kind": "TokenRequest",
-            "spec": {"expirationSeconds": 3600},
-        }
-        answer = requests.post(url, json=request, headers=headers, verify=str(plane.certificate), timeout=30)
-        assert answer.status_code == 201, answer.text
         token = tmp_path / f"{name}.token"
-        token.write_text(answer.json()["status"]["token"])
+        token.write_text(plane.token_of(api.namespace, name))
         return ApiServer(url=plane.server, token_file=token, ca_file=plane.certificate)
 
     return act

@@ -80,6 +80,16 @@ class ControlPlane:
     def client(self, user: str = ADMIN, agent: str = "cluster-tests") -> ApiClient:
         return ApiClient(self.server, self.tokens[user], self.certificate, agent)
 
+    def token_of(self, namespace: str, account: str) -> str:
+        """A new token of a service account, asked for as the kubelet does; ApiRefused where there is none."""
+        request = {
+            "apiVersion": "authentication.k8s.io/v1",
+            "kind": "TokenRequest",
+            "spec": {"expirationSeconds": 3600},
+        }
+        client = self.client().within(namespace)
+        return str(client.create_sub("v1", "ServiceAccount", account, "token", request)["status"]["token"])
+
     def run(self, program: Path, *words: str) -> str:
         """Run kubectl or helm as the administrator and give its output; AssertionError with what it said.
 
@@ -103,18 +113,21 @@ class ControlPlane:
 
     def kubeconfig(self, user: str = ADMIN) -> Path:
         """Write the user's kubeconfig and give its path."""
-        path = self.folder / f"{user.replace(':', '-')}.kubeconfig"
+        return self.write_kubeconfig(self.folder / f"{user.replace(':', '-')}.kubeconfig", user, self.tokens[user])
+
+    def write_kubeconfig(self, path: Path, user: str, token: str) -> Path:
+        """Write a kubeconfig with a user's token, which only its owner may read, and give its path."""
         cluster = {"server": self.server, "certificate-authority": str(self.certificate)}
         config = {
             "apiVersion": "v1",
             "kind": "Config",
             "clusters": [{"name": "test", "cluster": cluster}],
-            "users": [{"name": user, "user": {"token": self.tokens[user]}}],
+            "users": [{"name": user, "user": {"token": token}}],
             "contexts": [{"name": "test", "context": {"cluster": "test", "user": user}}],
             "current-context": "test",
         }
+        path.touch(0o600)
         path.write_text(yaml.safe_dump(config))
-        path.chmod(0o600)
         return path
 
 
@@ -248,7 +261,9 @@ def _start_controllers(start: Callable[..., Server], plane: ControlPlane) -> Non
         "kwok",
         str(plane.binaries.kwok),
         f"--kubeconfig={plane.kubeconfig('kwok')}",
-        "--manage-all-nodes=true",
+        # Other nodes have a kubelet of their own, as those of tests/e2e.
+        "--manage-all-nodes=false",
+        "--manage-nodes-with-annotation-selector=kwok.x-k8s.io/node=fake",
         # Without leases the node counts as lost after 50 s, and every pod with it.
         "--node-lease-duration-seconds=40",
         "--cidr=10.0.0.1/16",

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Self
+from typing import Self, TypeVar
 
 import requests
 
@@ -104,8 +104,11 @@ class Server:
             self._popen.wait(STOP_SECONDS)
 
 
+ServerType = TypeVar("ServerType", bound=Server)
+
+
 @contextmanager
-def running(server: Server) -> Iterator[Server]:
+def running(server: ServerType) -> Iterator[ServerType]:
     """Start the server, and stop it at the end of the block."""
     try:
         yield server.start()

@@ -11,14 +11,11 @@ import click
 from hooks.settings import Settings
 from tests.compatibility.attempt import NETWORK, ROOT, attempt, find_example
 from tests.compatibility.pods import Pod, build_pods, render, with_release
-from tests.compatibility.releases import RELEASES, NotInstalled, Release, install, tag_of
+from tests.compatibility.releases import RELEASES, NotInstalled, Release, install, releases_folder, tag_of
 from tests.compatibility.table import build_cells, build_missing, find_changes, write_row
+from tests.nats_server import NoServer, find_nats
 
 GRAPHS = ("mocker-agg", "mocker-disagg")
-PROGRAMS = {
-    "etcd": "apt-get install etcd-server",
-    "nats-server": "go install github.com/nats-io/nats-server/v2@v2.11.4",
-}
 
 
 @click.command()
@@ -27,15 +24,18 @@ PROGRAMS = {
 @click.option("--page", type=click.Path(path_type=Path), default=ROOT / "docs" / "compatibility.md", show_default=True)
 def main(*, names: tuple[str, ...], folder: Path, page: Path) -> None:
     """Install releases, run the imitation engine's graphs on each, and write what came of it into the page."""
-    missing = [f"{name} ({how})" for name, how in PROGRAMS.items() if shutil.which(name) is None]
-    if missing:
-        raise click.ClickException(f"not on PATH: {', '.join(missing)}")
+    if shutil.which("etcd") is None:
+        raise click.ClickException("etcd is not on PATH: apt-get install etcd-server")
+    try:
+        find_nats()
+    except NoServer as fault:
+        raise click.ClickException(str(fault)) from None
     folder.mkdir(parents=True, exist_ok=True)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that pods end with it
     for name in names or RELEASES:
         day = datetime.now(UTC).date().isoformat()
         try:
-            release = install(name, folder.absolute() / "releases")
+            release = install(name, releases_folder())
         except NotInstalled as fault:
             click.echo(f"{name}: {fault}")
             write_row(page, name, build_missing(day, str(fault)[:200]))

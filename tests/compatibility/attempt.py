@@ -59,7 +59,7 @@ def attempt(release: Release, example: str, folder: Path, *, nats: bool = True) 
     """Run an example's graph on a release, in a folder of its own, with what its way of discovery needs.
 
     Raises:
-        FileNotFoundError: NATS is wanted and not installed.
+        NoServer: NATS is wanted and not to be had.
     """
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)

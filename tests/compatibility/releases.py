@@ -1,5 +1,6 @@
 """Releases of Dynamo from the package index, each in a virtual environment of its own."""
 
+import os
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -10,10 +11,12 @@ RELEASES = ("0.8.1.post3", "0.9.1", "1.0.2", "1.1.1", "1.2.1", "1.3.1", "1.4.2",
 
 PACKAGES = ("ai-dynamo", "ai-dynamo-runtime")
 IMPORTED = (
-    *("aiohttp", "kubernetes<33", "msgspec", "numpy", "packaging", "prometheus-client", "pydantic", "pyyaml"),
-    *("pyzmq", "transformers", "typing-extensions", "uvloop", "zstandard"),
+    *("aiohttp==3.14.5", "kubernetes==32.0.1", "msgspec==0.22.0", "numpy==2.4.6", "packaging==26.4"),
+    *("prometheus-client==0.26.0", "pydantic==2.14.4", "pyyaml==6.0.4", "pyzmq==27.3.0", "transformers==5.24.0"),
+    *("typing-extensions==4.16.0", "uvloop==0.23.0", "zstandard==0.25.0"),
 )
-"""What frontend and mocker import. The wheels ask for more, not all of which is on every index."""
+"""What frontend and mocker import, as it was tried. The wheels ask for more, not all of which is on every index."""
+QUIETLY = ("--quiet", "--disable-pip-version-check", "--only-binary", ":all:")
 
 
 class NotInstalled(Exception):
@@ -38,6 +41,12 @@ def tag_of(name: str) -> str:
     return ".".join(name.split(".")[:3])
 
 
+def releases_folder() -> Path:
+    """Where installed releases are kept between runs: $DYNAMO_RELEASES, else below the user's cache."""
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return Path(os.environ.get("DYNAMO_RELEASES") or cache / "dynamo-hooks" / "releases").absolute()
+
+
 def install(name: str, folder: Path) -> Release:
     """Install a release below the folder, unless it is there.
 
@@ -47,15 +56,16 @@ def install(name: str, folder: Path) -> Release:
     home = folder / name
     release = Release(name, home / "bin")
     if not (home / "installed").exists():
-        _uv("venv", "--quiet", "--clear", "--python", sys.executable, str(home))
-        into = ("pip", "install", "--quiet", "--python", str(release.programs / "python3"))
-        _uv(*into, "--no-deps", *(f"{package}=={name}" for package in PACKAGES))
-        _uv(*into, *IMPORTED)
+        _run(sys.executable, "-m", "venv", "--clear", str(home))
+        pip = (str(release.programs / "python3"), "-m", "pip", "install", *QUIETLY)
+        _run(*pip, "--no-deps", *(f"{package}=={name}" for package in PACKAGES))
+        _run(*pip, *IMPORTED)
         (home / "installed").touch()
     return release
 
 
-def _uv(*arguments: str) -> None:
-    done = subprocess.run([sys.executable, "-m", "uv", *arguments], capture_output=True, text=True, check=False)
+def _run(*command: str) -> None:
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
-        raise NotInstalled(" ".join(done.stderr.split()) or f"uv ended with {done.returncode}")
+        said = " ".join((done.stderr or done.stdout).split())
+        raise NotInstalled(said or f"{' '.join(command[1:4])} ended with {done.returncode}")

@@ -1,9 +1,6 @@
 """What a cluster gives a graph: etcd, NATS, an API server, the model in a folder."""
 
 import json
-import shutil
-import subprocess
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,7 +9,7 @@ import yaml
 
 from tests.compatibility.api_server import Store, running_api_server
 from tests.etcd_server import running_etcd
-from tests.ports import free_port
+from tests.nats_server import running_nats
 
 MODEL = "Qwen/Qwen3-0.6B"
 """The model of the examples. Here it is a folder with a tokenizer of few words, and no weights."""
@@ -59,25 +56,6 @@ def write_model(folder: Path) -> None:
     }
     for name, content in files.items():
         (home / name).write_text(json.dumps(content))
-
-
-@contextmanager
-def running_nats(folder: Path) -> Iterator[str]:
-    """Run NATS with JetStream and give its address, host:port.
-
-    Raises:
-        FileNotFoundError: no nats-server is installed.
-    """
-    port = free_port()
-    command = ["nats-server", "-a", API_ADDRESS, "-p", str(port), "-js", "-sd", str(folder / "nats")]
-    if shutil.which("nats-server") is None:
-        raise FileNotFoundError("nats-server is not on PATH: go install github.com/nats-io/nats-server/v2@v2.11.4")
-    with (folder / "nats.log").open("w") as log, subprocess.Popen(command, stdout=log, stderr=log) as process:
-        try:
-            time.sleep(1)
-            yield f"nats://{API_ADDRESS}:{port}"
-        finally:
-            process.terminate()
 
 
 @contextmanager

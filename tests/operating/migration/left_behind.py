@@ -140,7 +140,7 @@ def components_of(entry: Entry, graph: Manifest, *, ready: bool = True) -> Itera
     yield from _access(graph)
     for service, component in sorted(entry["operator"]["dcds"].items()):
         typed = {"apiVersion": contract.COMPONENT.api_version, "kind": contract.COMPONENT.kind}
-        stored = own({**typed, **without_nulls(component), "status": _component_status(ready=ready)}, graph)
+        stored = own({**typed, **without_nulls(component), "status": component_status(ready=ready)}, graph)
         stored["metadata"]["finalizers"] = [contract.GO_FINALIZER]
         yield stored
         yield from _parts(entry["operator"]["rendered"][service], stored, ready=ready)
@@ -263,7 +263,7 @@ def _status(workload: Entry, *, ready: bool) -> Entry:
     return {"observedGeneration": 1, **counts, "conditions": conditions}
 
 
-def _component_status(*, ready: bool) -> Entry:
+def component_status(*, ready: bool) -> Entry:
     condition = {"type": "Available", "status": "True" if ready else "False", "reason": "DeploymentReady"}
     conditions = [{**condition, "message": "as it is", "lastTransitionTime": "2026-01-01T00:00:00Z"}]
     serving = 1 if ready else 0

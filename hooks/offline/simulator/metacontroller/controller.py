@@ -8,12 +8,11 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from hooks.k8s.types import GroupVersionKind, Manifest, controller_of, is_deleting
-from hooks.offline.simulator.client import Client
 from hooks.offline.simulator.clock import Clock
 from hooks.offline.simulator.metacontroller.composite import child_selector, sync_composite
 from hooks.offline.simulator.metacontroller.controller_spec import ControllerSpec, ParentRule
 from hooks.offline.simulator.metacontroller.decorator import sync_decorator
-from hooks.offline.simulator.metacontroller.informer import ObjectReader
+from hooks.offline.simulator.metacontroller.informer import ObjectReader, ObjectWriter
 from hooks.offline.simulator.metacontroller.parents import SyncTools
 from hooks.offline.simulator.metacontroller.related import Related, version_of
 from hooks.offline.simulator.metacontroller.webhook import Hook, SyncFailed, TooManyRequests, Webhook
@@ -36,7 +35,9 @@ class RecordedEvent:
 class Controller:
     """A started controller with its queue; all existing parents are enqueued at once."""
 
-    def __init__(self, spec: ControllerSpec, *, store: ObjectReader, client: Client, hook: Hook, clock: Clock) -> None:
+    def __init__(
+        self, spec: ControllerSpec, *, store: ObjectReader, client: ObjectWriter, hook: Hook, clock: Clock
+    ) -> None:
         self.spec = spec
         self.events: list[RecordedEvent] = []
         self._store = store

@@ -12,7 +12,7 @@ from typing import Protocol
 from hooks.k8s.types import GroupVersionKind, Manifest
 from hooks.offline.simulator.index import Index
 from hooks.offline.simulator.resources import Catalogue
-from hooks.offline.simulator.store import Ref, Store, StoreChange
+from hooks.offline.simulator.store import Propagation, Ref, Store, StoreChange
 
 
 class ObjectReader(Protocol):
@@ -31,6 +31,25 @@ class ObjectReader(Protocol):
 
     def list_labelled(self, kind: GroupVersionKind, namespace: str, labels: Mapping[str, str]) -> list[Manifest]:
         """The objects of a kind with all of these labels, at least one; sorted likewise."""
+
+
+class ObjectWriter(Protocol):
+    """One actor's writes, and reads past its caches; refusals are ApiError."""
+
+    def get(self, ref: Ref) -> Manifest | None:
+        """The object as it is now, None if it does not exist."""
+
+    def create(self, obj: Manifest) -> Manifest:
+        """Create an object and give it as stored."""
+
+    def update(self, obj: Manifest) -> Manifest:
+        """Replace an object and give it as stored."""
+
+    def update_status(self, obj: Manifest) -> Manifest:
+        """Replace an object's status and give the object as stored."""
+
+    def delete(self, ref: Ref, propagation: Propagation = "Background", uid: str = "") -> None:
+        """Delete an object, only if it has that uid."""
 
 
 class Informer:

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from hooks.k8s.types import Manifest, is_deleting, object_key
-from hooks.offline.simulator.client import Client
 from hooks.offline.simulator.metacontroller.controller_spec import ControllerSpec
-from hooks.offline.simulator.metacontroller.informer import ObjectReader
+from hooks.offline.simulator.metacontroller.informer import ObjectReader, ObjectWriter
 from hooks.offline.simulator.metacontroller.related import ObjectMap, Related
 from hooks.offline.simulator.metacontroller.webhook import Stage, Webhook
 from hooks.offline.simulator.store import FOREGROUND, ORPHAN, ApiError, Ref, ref_of
@@ -22,7 +21,7 @@ class SyncTools:
 
     spec: ControllerSpec
     store: ObjectReader
-    client: Client
+    client: ObjectWriter
     webhook: Webhook
     related: Related
     requeue: Callable[[Ref, float], None]
