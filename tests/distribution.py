@@ -50,7 +50,9 @@ _SLOW = (
     "tests/sequences/",
     "tests/offline/simulation/",
     "tests/offline/simulator/",
+    "tests/serving/test_draining",
     "tests/serving/test_serve",
+    "tests/serving/test_slow_peers",
     "tests/test_bench",
 )
 
@@ -97,5 +99,5 @@ def rank_of(nodeid: str) -> int:
 
 
 def count_workers(*, with_cluster: bool) -> int:
-    """As many as there are cores, and one more for each control plane."""
-    return (os.cpu_count() or 1) + (PLANES if with_cluster else 0)
+    """More than there are cores, because many tests wait: for a control plane, or for the limits of a server."""
+    return (os.cpu_count() or 1) + (PLANES if with_cluster else 1)
