@@ -12,6 +12,7 @@ from hooks import contract
 from hooks.api.conversion import CONVERTIBLE_KINDS
 from hooks.crds.definitions import build_crds
 from tests import third_party
+from tests.cluster.acting_hooks import grant_reads
 from tests.cluster.admission import Certificates, admission_server
 from tests.cluster.api_client import ApiClient, wait_for
 from tests.cluster.binaries import Binaries
@@ -65,6 +66,7 @@ def converted_plane(programs: Binaries, folder: Path) -> Iterator[Converted]:
     crds = [*build_crds({"url": f"https://127.0.0.1:{port}/convert"}), *third_party.crds()]
     with control_plane(programs, folder, crds) as plane:
         admin = plane.client()
+        grant_reads(admin)
         admin.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": HOME}})
         files = folder / "admission"
         files.mkdir()

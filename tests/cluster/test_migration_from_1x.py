@@ -41,7 +41,7 @@ from tests.cluster.dynamo import (
 from tests.cluster.groves_kinds import GROVE, POD_CLIQUE, POD_CLIQUE_SET, installed_grove
 from tests.cluster.namespaces import own_namespace
 from tests.cluster.processes import Server, running
-from tests.cluster.programs import HttpServer, metacontroller_server
+from tests.cluster.programs import HttpServer, hooks_server, metacontroller_server
 from tests.cluster.watched import Happened, Watched
 from tests.cluster.way_back import everything, go_back
 from tests.contract.backend import Manifest
@@ -57,6 +57,7 @@ from tests.operating.migration.left_behind_1x import (
     with_cut_name,
 )
 from tests.operating.migration.test_requests import BY_REQUEST, request
+from tests.ports import free_port
 
 SEED = 33
 NAME, WORKER, FRONTEND = "llm", f"llm-worker-{DIGITS}", "llm-frontend"
@@ -78,6 +79,12 @@ def converted(programs: Binaries, tmp_path_factory: pytest.TempPathFactory) -> I
 @pytest.fixture(scope="module")
 def metacontroller(converted: Converted, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     with running(metacontroller_server(converted.plane, tmp_path_factory.mktemp("metacontroller"))) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def hooks(converted: Converted, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    with running(hooks_server(tmp_path_factory.mktemp("hooks"), free_port(), plane=converted.plane)) as server:
         yield server
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from hooks.metacontroller import install_files
 from tests.cluster import binaries
-from tests.cluster.acting_hooks import acting_hooks, effects_client, grant_reads, granted_effects
+from tests.cluster.acting_hooks import acting_hooks, effects_client, granted_effects
 from tests.cluster.api_client import ApiClient
 from tests.cluster.control_plane import METACONTROLLER, ControlPlane
 from tests.cluster.conversion import converted_plane
@@ -53,7 +53,6 @@ def running_bench(folder: Path, releases: Mapping[str, Release]) -> Iterator[Ben
         programs = {tag: release.programs for tag, release in releases.items()}
         kubelet = stack.enter_context(running_kubelet(plane, folder / "pods", work, programs, GIVEN))
         bind_pods(admin, PREFIX)
-        grant_reads(admin)
         hooks = stack.enter_context(running(hooks_server(folder, free_port(), plane=plane)))
         controller = stack.enter_context(_running_controllers(plane, folder, hooks.url))
         yield Bench(plane=plane, admin=admin, kubelet=kubelet, hooks=hooks, controller=controller)
