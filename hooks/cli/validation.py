@@ -19,7 +19,7 @@ from hooks.offline.manifests.loaded import LeftOut, Loaded
 from hooks.offline.manifests.reading import load_manifests
 from hooks.offline.manifests.writing import guard_output
 from hooks.offline.processes import spread_over_processes
-from hooks.offline.reports.findings import Findings
+from hooks.offline.reports.findings import ReportedFindings
 from hooks.offline.reports.gitlab import write_gitlab
 from hooks.offline.reports.junit import write_junit
 from hooks.offline.reports.sarif import write_sarif
@@ -112,7 +112,7 @@ def _print_left_out(left_out: Sequence[LeftOut]) -> None:
 
 
 def _print_report(loaded: Loaded, checked: Checked, output: str, strict: Sequence[Fault]) -> None:
-    findings = Findings(
+    findings = ReportedFindings(
         files=tuple(dict.fromkeys(one.file for one in loaded.documents if one.is_ours)),
         faults=checked.faults,
         warnings=checked.warnings,
@@ -122,7 +122,7 @@ def _print_report(loaded: Loaded, checked: Checked, output: str, strict: Sequenc
         click.echo(_write(findings, output, strict), nl=False)
 
 
-def _write(findings: Findings, output: str, strict: Sequence[Fault]) -> str:
+def _write(findings: ReportedFindings, output: str, strict: Sequence[Fault]) -> str:
     match output:
         case "junit":
             return write_junit(findings, strict=frozenset(one.sentence for one in strict))

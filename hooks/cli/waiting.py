@@ -13,7 +13,7 @@ from hooks.cli.sides import fail
 from hooks.clients.api_server import Refused
 from hooks.errors import InvalidRequest
 from hooks.k8s.messages import one_line
-from hooks.offline.diff.said import Said, compare_said, read_said
+from hooks.offline.diff.said import Announced, compare_said, read_said
 from hooks.offline.manifests.writing import guard_output
 from hooks.operating.after_apply import Arrival, look
 
@@ -50,7 +50,7 @@ def _wait(look_again: Callable[[], Arrival], seconds: float) -> Arrival:
         sleep(min(_PAUSE_SECONDS, max(0.0, end - monotonic())))
 
 
-def _tell(said: Said, arrival: Arrival) -> bool:
+def _tell(said: Announced, arrival: Arrival) -> bool:
     """Print the result; returns whether all came as it was said."""
     came = list(compare_said(said, arrival.pods))
     others = sum(not one.is_as_said for one in came)

@@ -10,7 +10,7 @@ from hooks.k8s.types import Json, ReadManifest, labels_of
 from hooks.metacontroller.controllers import OUR_KINDS
 from hooks.offline.diff.live_state import LiveState, Place, group_pods
 from hooks.offline.diff.plan import Difference
-from hooks.offline.diff.said import Said
+from hooks.offline.diff.said import Announced
 from hooks.operating.cluster import Cluster
 from hooks.policy.applied_condition import APPLIED
 from hooks.world.objects import ObjectId
@@ -40,7 +40,7 @@ def read_live_state(cluster: Cluster, found: Difference, live: Mapping[ObjectId,
     )
 
 
-def look(cluster: Cluster, said: Said) -> Arrival:
+def look(cluster: Cluster, said: Announced) -> Arrival:
     """What has arrived of that which was said.
 
     Raises:

@@ -25,7 +25,7 @@ class Saying:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Said:
+class Announced:
     """What was said: by object that changes the generation that it must pass (None if that stays), and by service."""
 
     objects: Mapping[ObjectId, int | None]
@@ -46,7 +46,7 @@ class Came:
     is_as_said: bool
 
 
-def read_said(text: bytes) -> Said:
+def read_said(text: bytes) -> Announced:
     """What a difference said, from its JSON.
 
     Raises:
@@ -71,7 +71,7 @@ def read_said(text: bytes) -> Said:
             sums[place] = (gone + _gone(one), after + int(one["after"]))
     except (orjson.JSONDecodeError, KeyError, TypeError, ValueError, AttributeError) as error:
         raise InvalidRequest(_NO_PLAN) from error
-    return Said(
+    return Announced(
         objects=objects,
         services=tuple(
             Saying(place=place, gone=gone, after=after, uids=uids.get(place, frozenset()))
@@ -81,7 +81,7 @@ def read_said(text: bytes) -> Said:
     )
 
 
-def compare_said(said: Said, pods_now: Mapping[Place, Iterable[str]]) -> Iterator[Came]:
+def compare_said(said: Announced, pods_now: Mapping[Place, Iterable[str]]) -> Iterator[Came]:
     """What came of each service of which something was said or is seen."""
     for one in said.services:
         namespace, graph, service = one.place

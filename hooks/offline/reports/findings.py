@@ -9,7 +9,7 @@ from hooks.offline.manifests.loaded import LeftOut
 from hooks.problems import Severity
 
 
-class Level(StrEnum):
+class ReportLevel(StrEnum):
     """How much a finding matters."""
 
     ERROR = "error"
@@ -24,7 +24,7 @@ SUBJECTS = {NOT_JUDGED: "A file that may have to do with Dynamo and was not judg
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class ReportedFinding:
     """One finding; line and column are None for a file as a whole."""
 
     file: str
@@ -32,14 +32,14 @@ class Finding:
     column: int | None
     path: str
     rule: str
-    level: Level
+    level: ReportLevel
     message: str
     sentence: str
     """The message behind the path of the field."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Findings:
+class ReportedFindings:
     """All findings, and the files that were read."""
 
     files: tuple[str, ...]
@@ -47,35 +47,35 @@ class Findings:
     warnings: tuple[Fault, ...]
     left_out: tuple[LeftOut, ...]
 
-    def __iter__(self) -> Iterator[Finding]:
+    def __iter__(self) -> Iterator[ReportedFinding]:
         """Problems, warnings and notes, each by place."""
         yield from map(_of_fault, (*self.faults, *self.warnings))
         yield from map(_of_file, self.left_out)
 
 
-def _of_fault(fault: Fault) -> Finding:
+def _of_fault(fault: Fault) -> ReportedFinding:
     problem, mark = fault.problem, fault.mark
-    return Finding(
+    return ReportedFinding(
         file=fault.file,
         line=None if mark == WHOLE else mark.line,
         column=None if mark == WHOLE else mark.column,
         path=str(problem.path),
         rule=problem.rule.name,
-        level=Level.ERROR if problem.severity is Severity.ERROR else Level.WARNING,
+        level=ReportLevel.ERROR if problem.severity is Severity.ERROR else ReportLevel.WARNING,
         message=f"{fault.about}: {problem.text}" if fault.about else problem.text,
         sentence=fault.sentence,
     )
 
 
-def _of_file(one: LeftOut) -> Finding:
+def _of_file(one: LeftOut) -> ReportedFinding:
     said = f"not judged: {one.why}"
-    return Finding(
+    return ReportedFinding(
         file=one.file,
         line=None,
         column=None,
         path="",
         rule=NOT_JUDGED,
-        level=Level.NOTE,
+        level=ReportLevel.NOTE,
         message=said,
         sentence=said,
     )

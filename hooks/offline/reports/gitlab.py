@@ -1,4 +1,4 @@
-"""Findings as GitLab's code quality report, which marks lines of a merge request.
+"""ReportedFindings as GitLab's code quality report, which marks lines of a merge request.
 
 Source: GitLab, "Code Quality", report format: a subset of Code Climate's.
 """
@@ -8,12 +8,12 @@ import posixpath
 from collections import Counter
 
 from hooks.k8s.types import Json
-from hooks.offline.reports.findings import Findings, Level
+from hooks.offline.reports.findings import ReportedFindings, ReportLevel
 
-_SEVERITIES = {Level.ERROR: "major", Level.WARNING: "minor", Level.NOTE: "info"}
+_SEVERITIES = {ReportLevel.ERROR: "major", ReportLevel.WARNING: "minor", ReportLevel.NOTE: "info"}
 
 
-def write_gitlab(findings: Findings) -> list[Json]:
+def write_gitlab(findings: ReportedFindings) -> list[Json]:
     """One entry for each finding; a file as a whole is at its first line, as the form needs one."""
     seen: Counter[tuple[str, ...]] = Counter()
     entries: list[Json] = []

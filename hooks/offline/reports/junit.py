@@ -1,20 +1,20 @@
-"""Findings as JUnit's XML, which most CI systems show: each file is a test case.
+"""ReportedFindings as JUnit's XML, which most CI systems show: each file is a test case.
 
 Source: the form that Jenkins' plugin and GitLab read.
 """
 
 from xml.sax.saxutils import escape, quoteattr
 
-from hooks.offline.reports.findings import Finding, Findings, Level
+from hooks.offline.reports.findings import ReportedFinding, ReportedFindings, ReportLevel
 
 _NAME = "dynamo-hooks validate"
 _NOT_XML = dict.fromkeys((*range(9), 11, 12, *range(14, 32), *range(0xD800, 0xE000), 0xFFFE, 0xFFFF), "\ufffd")
 """What XML cannot say, as what stands in its place."""
 
 
-def write_junit(findings: Findings, *, strict: frozenset[str] = frozenset()) -> str:
+def write_junit(findings: ReportedFindings, *, strict: frozenset[str] = frozenset()) -> str:
     """The whole document. Warnings are output of a case; those whose sentences are in `strict` make it fail."""
-    by_file: dict[str, list[Finding]] = {file: [] for file in findings.files}
+    by_file: dict[str, list[ReportedFinding]] = {file: [] for file in findings.files}
     for one in findings:
         by_file.setdefault(one.file, []).append(one)
     cases = [_write_case(file, found, strict) for file, found in sorted(by_file.items())]
@@ -26,11 +26,11 @@ def write_junit(findings: Findings, *, strict: frozenset[str] = frozenset()) -> 
     return f'<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name="{_NAME}" {total}>\n{suite}</testsuites>\n'
 
 
-def _write_case(file: str, found: list[Finding], strict: frozenset[str]) -> str:
+def _write_case(file: str, found: list[ReportedFinding], strict: frozenset[str]) -> str:
     head = f'    <testcase name={_quote(file)} classname="{_NAME}" time="0"'
-    failing = [one for one in found if one.level is Level.ERROR or one.sentence in strict]
-    warnings = [one for one in found if one.level is Level.WARNING and one not in failing]
-    notes = [one for one in found if one.level is Level.NOTE]
+    failing = [one for one in found if one.level is ReportLevel.ERROR or one.sentence in strict]
+    warnings = [one for one in found if one.level is ReportLevel.WARNING and one not in failing]
+    notes = [one for one in found if one.level is ReportLevel.NOTE]
     parts: list[str] = []
     if failing:
         text = "\n".join(map(_describe, failing))
@@ -42,7 +42,7 @@ def _write_case(file: str, found: list[Finding], strict: frozenset[str]) -> str:
     return f"{head}>\n{''.join(parts)}    </testcase>\n" if parts else f"{head}/>\n"
 
 
-def _describe(one: Finding) -> str:
+def _describe(one: ReportedFinding) -> str:
     place = one.file if one.line is None else f"{one.file}:{one.line}"
     return f"{place}: {one.sentence}"
 

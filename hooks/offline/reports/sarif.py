@@ -1,4 +1,4 @@
-"""Findings as SARIF 2.1.0, which GitHub's code scanning, Azure DevOps and editors read.
+"""ReportedFindings as SARIF 2.1.0, which GitHub's code scanning, Azure DevOps and editors read.
 
 Source: OASIS, Static Analysis Results Interchange Format 2.1.0.
 """
@@ -7,12 +7,12 @@ from pathlib import Path
 from urllib.parse import quote
 
 from hooks.k8s.types import Json
-from hooks.offline.reports.findings import Finding, Findings
+from hooks.offline.reports.findings import ReportedFinding, ReportedFindings
 
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 
 
-def write_sarif(findings: Findings, version: str) -> Json:
+def write_sarif(findings: ReportedFindings, version: str) -> Json:
     """One run with all findings; `version` is that of this program."""
     found = list(findings)
     rules = sorted({one.rule for one in found})
@@ -22,7 +22,7 @@ def write_sarif(findings: Findings, version: str) -> Json:
     return {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
 
 
-def _write_result(finding: Finding, index: int) -> Json:
+def _write_result(finding: ReportedFinding, index: int) -> Json:
     region = {} if finding.line is None else {"region": _drop_none(startLine=finding.line, startColumn=finding.column)}
     return {
         "ruleId": finding.rule,
