@@ -29,7 +29,7 @@ from hooks.k8s.deadlines import seconds_left
 from hooks.k8s.not_ready import Explanation, NotReadyReason, choose_worst
 from hooks.k8s.types import Json, name_of
 from hooks.metacontroller.effects import Event, ObjectReference
-from hooks.metacontroller.protocol import SyncRequest
+from hooks.metacontroller.protocol import ObjectQuery, SyncRequest
 from hooks.policy.conditions import change_of, find_change
 from hooks.policy.deviations import NO_OWNER, ChildOrigin, Deviance, Deviation
 from hooks.policy.overriding import explain_override, find_writer_of
@@ -211,7 +211,9 @@ def _explain_lasting(deviation: Deviation, request: SyncRequest) -> Explanation:
             f"if the API server refuses it, {refused} shows the Event SyncError; if an object of another owner has its "
             f"name, {live} shows the owner"
         )
-        return Explanation(reason=NotReadyReason.MISSING, remedy=remedy)
+        fault = request.answered.get(ObjectQuery(deviation.kind, namespace, deviation.name), "")
+        finding = f"whether another object has its name is not known, because {fault}" if fault else ""
+        return Explanation(reason=NotReadyReason.MISSING, finding=finding, remedy=remedy)
     if not deviation.is_updated:
         finding, remedy = "it is never updated", "delete it, then it is created again"
         return Explanation(reason=NotReadyReason.DIFFERS, finding=finding, remedy=remedy)

@@ -93,6 +93,10 @@ def test_missing_child_is_asked_for_by_its_name_once_that_lasts() -> None:
     later = ask(parent, children, 11)
     assert service in later.queries
     assert "Service c: Missing" in ready(later)[1]
+    facts = make.facts(make.NOW + timedelta(seconds=11))
+    request = make.sync_request({**parent, "status": answer(parent, children).status}, children)
+    vague = sync.sync(request.with_answers({service: FAULT}), facts)
+    assert "whether another object has its name is not known, because the API server answers 403" in ready(vague)[1]
 
 
 def old_sets(parent: Manifest) -> list[Manifest]:
