@@ -33,8 +33,14 @@ _FLOORS_REST_SECONDS = 10.0
     show_default=True,
     help=f"How long to count calls of the hooks once all is ready; of the floor at most {_FLOORS_REST_SECONDS:.0f} s.",
 )
+@click.option(
+    "--foreign-pods",
+    default=500,
+    show_default=True,
+    help="So many pods of somebody else come and go at the end, which should cost Metacontroller nothing.",
+)
 @click.option("--statuses", is_flag=True, help="Only the hooks: print what each status write changed.")
-def main(*, graphs: int, rest_seconds: float, statuses: bool) -> None:
+def main(*, graphs: int, rest_seconds: float, foreign_pods: int, statuses: bool) -> None:
     """Bring GRAPHS graphs of four services to Ready on a real control plane, and measure what that costs.
 
     Needs the programs of the cluster tests, and Metacontroller on PATH or in $METACONTROLLER. Without it, the
@@ -52,12 +58,20 @@ def main(*, graphs: int, rest_seconds: float, statuses: bool) -> None:
         click.echo("\n".join(run("hooks", graphs, rest_seconds=rest_seconds, with_statuses=True).statuses))
         return
     rests = {"floor": min(rest_seconds, _FLOORS_REST_SECONDS), "hooks": rest_seconds}
-    runs = {server: run(server, graphs, rest_seconds=seconds) for server, seconds in rests.items()}
+    runs = {
+        server: run(server, graphs, rest_seconds=seconds, foreign_pods=foreign_pods)
+        for server, seconds in rests.items()
+    }
     _show(runs, rests)
     _refuse_unfair(runs)
     RESULTS.mkdir(exist_ok=True)
     file = RESULTS / f"cluster-{datetime.now(UTC):%Y%m%dT%H%M%S}.json"
-    result = {"graphs": graphs, "services": SERVICES, **{server: asdict(found) for server, found in runs.items()}}
+    result = {
+        "graphs": graphs,
+        "services": SERVICES,
+        "foreign_pods": foreign_pods,
+        **{server: asdict(found) for server, found in runs.items()},
+    }
     file.write_text(json.dumps(result, indent=2) + "\n")
     click.echo(f"written to {file}")
 
@@ -91,6 +105,7 @@ def _show(runs: Mapping[str, Run], rests: Mapping[str, float]) -> None:
         ("until all children exist", "children"),
         ("until all graphs are ready", "ready"),
         (f"rest ({rest})", "rest"),
+        ("pods of somebody else come and go", "foreign"),
     ):
         console.print(_compare(title, {server: getattr(found, phase) for server, found in runs.items()}, runs))
     table = Table("status writes until all children of their graph exist", *runs)

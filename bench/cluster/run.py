@@ -18,6 +18,7 @@ from hooks.k8s.types import Manifest
 from hooks.metacontroller import install_files
 from tests import third_party
 from tests.cluster import binaries
+from tests.cluster.acting_hooks import grant_reads
 from tests.cluster.api_client import wait_for
 from tests.cluster.audit_log import ApiCall, AuditLog
 from tests.cluster.control_plane import METACONTROLLER, ControlPlane, control_plane
@@ -31,6 +32,8 @@ _QUIET_SECONDS = 2.0
 _TIMERS_SECONDS = 12.0
 """Before rest: the hooks ask for a sync some seconds after the first status, as some failures cause no event."""
 _PATIENCE_PER_GRAPH = 5.0
+_OTHERS = "others"
+_POD: Manifest = {"apiVersion": "v1", "kind": "Pod", "spec": {"containers": [{"name": "main", "image": "other"}]}}
 _WARM_UP = 99_999
 """Number of a graph that exists before the measurement, so that rules are compiled and watches are open."""
 _CALLS = re.compile(
@@ -60,6 +63,8 @@ class Phase:
 class Run:
     """Until all children exist, until all graphs are ready (both from the beginning), and rest; MiB by program.
 
+    `foreign` is what happens while pods of somebody else come and go.
+
     `first_writes` are the status writes by resource before all children of their own graph existed. `refused` are
     Metacontroller's API calls that were refused: a server whose answers cause many of them is not measured fairly.
     """
@@ -68,13 +73,14 @@ class Run:
     children: Phase
     ready: Phase
     rest: Phase
+    foreign: Phase
     first_writes: Mapping[str, int]
     refused: Mapping[str, int]
     memory: Mapping[str, float]
     statuses: tuple[str, ...]
 
 
-def run(server: str, graphs: int, *, rest_seconds: float, with_statuses: bool = False) -> Run:
+def run(server: str, graphs: int, *, rest_seconds: float, foreign_pods: int = 0, with_statuses: bool = False) -> Run:
     """Measure `hooks` or the `floor`; `with_statuses` logs status writes, and the API server's time counts for less.
 
     Raises:
@@ -84,11 +90,12 @@ def run(server: str, graphs: int, *, rest_seconds: float, with_statuses: bool = 
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="bench-cluster-")))
         plane = stack.enter_context(control_plane(binaries.found(), folder, _crds(), audit_policy=policy))
-        hooks, metacontroller = _server(server, folder), metacontroller_server(plane, folder)
+        grant_reads(plane.client())
+        hooks, metacontroller = _server(server, folder, plane), metacontroller_server(plane, folder)
         stack.enter_context(running(hooks))
         stack.enter_context(running(metacontroller))
         stack.enter_context(running_controllers(plane.client(), hooks.url))
-        return _Measurement(plane, metacontroller).measure(graphs, rest_seconds)
+        return _Measurement(plane, metacontroller).measure(graphs, rest_seconds, foreign_pods)
 
 
 def _crds() -> list[Manifest]:
@@ -96,10 +103,10 @@ def _crds() -> list[Manifest]:
     return [*theirs, *install_files.crds()]
 
 
-def _server(name: str, folder: Path) -> HttpServer:
+def _server(name: str, folder: Path, plane: ControlPlane) -> HttpServer:
     port = free_port()
     if name == "hooks":
-        return hooks_server(folder, port)
+        return hooks_server(folder, port, plane=plane)
     url = f"http://127.0.0.1:{port}"
     command = [sys.executable, "-m", "bench.cluster.floor", f"127.0.0.1:{port}", "2"]
     return HttpServer("floor", command, folder, url=url, health=f"{url}/readyz")
@@ -115,7 +122,7 @@ class _Measurement:
         self._seen: list[ApiCall] = []
         self._begin()
 
-    def measure(self, graphs: int, rest_seconds: float) -> Run:
+    def measure(self, graphs: int, rest_seconds: float, foreign_pods: int) -> Run:
         self._api.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}})
         self._api.create(build_graph(_WARM_UP))
         wait_for(lambda: self._count_ready() == 1, "the first graph is ready", 60)
@@ -133,16 +140,30 @@ class _Measurement:
         self._begin()
         time.sleep(rest_seconds)
         self._read()
+        rest = self._phase()
         return Run(
             graphs=graphs,
             children=children,
             ready=ready,
-            rest=self._phase(),
+            rest=rest,
+            foreign=self._come_and_go(foreign_pods),
             first_writes=count_first_writes(seen),
             refused=find_refused([*seen, *self._seen]),
             memory=memory,
             statuses=tuple(describe_statuses(seen)),
         )
+
+    def _come_and_go(self, number: int) -> Phase:
+        """What pods of somebody else cost, in a namespace of their own, which are created and deleted."""
+        others = self._api.within(_OTHERS)
+        others.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": _OTHERS}})
+        self._begin()
+        for index in range(number):
+            others.create({**_POD, "metadata": {"name": f"other-{index}"}})
+        for index in range(number):
+            others.delete("v1", "Pod", f"other-{index}")
+        self._wait_for_silence()
+        return self._phase()
 
     def _begin(self) -> None:
         self._seen, self._child_changes, self._started = [], 0, time.time()
