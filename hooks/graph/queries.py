@@ -4,12 +4,14 @@ No related rule names these kinds, because other people's objects of them change
 more, and nothing else: of other pods than Grove's each component speaks itself.
 """
 
+from collections.abc import Iterator
+from itertools import islice
+
 from hooks.graph.observe import ObservedGraph, query_components, query_pods
 from hooks.graph.plan import GraphPlan
 from hooks.graph.progress import GraphProgress
-from hooks.graph.rollout import find_rolling
 from hooks.k8s import kinds
-from hooks.metacontroller.protocol import SyncRequest
+from hooks.metacontroller.protocol import ObjectQuery, SyncRequest
 from hooks.policy.looking import MOST_NAMED, Lookup, plan_look, query_missing
 from hooks.settings import Switch
 from hooks.settings.facts import Facts
@@ -26,22 +28,24 @@ def plan_lookup(
     left = (query_components(request.parent),) if lacks and not plan.blocked_by else ()
     if plan.grove is None or progress.grove is None:
         return Lookup(queries=(*missing, *left), waits=bool(seen.unread))
-    if not _reads_pods(request):
-        return Lookup(queries=missing)
     look = plan_look(request.status, facts.now)
     # While Grove acts on an older spec, pods explain nothing.
-    explained = sorted(progress.unready)[:MOST_NAMED] if progress.grove.is_settled else []
-    rolling = sorted(find_rolling(plan, request.status))
-    now = sorted({*rolling, *(explained if look.is_due else ())})
-    is_waiting = bool(progress.unready or rolling)
+    explains = progress.grove.is_settled and bool(progress.unready)
+    is_new = _reads_pods(request)
+    pods = tuple(islice(_query_pods(request, progress), MOST_NAMED)) if explains and is_new else ()
     return Lookup(
-        queries=(*missing, *(query_pods(request.parent, service) for service in now)),
-        later=() if look.is_due else tuple(query_pods(request.parent, service) for service in explained),
-        seconds=look.seconds if is_waiting else 0,
-        waits=bool(rolling),
+        queries=(*missing, *(pods if look.is_due else ())),
+        later=() if look.is_due else pods,
+        seconds=look.seconds if progress.unready and is_new else 0,
     )
 
 
 def _reads_pods(request: SyncRequest) -> bool:
     """Whether pods are read on demand: not if the request has them, as in a unit test."""
     return any(query.kind == kinds.POD for query in request.answered) or not request.related.has_kind(kinds.POD)
+
+
+def _query_pods(request: SyncRequest, progress: GraphProgress) -> Iterator[ObjectQuery]:
+    """The pods of each service that is not ready."""
+    for service in sorted(progress.unready):
+        yield query_pods(request.parent, service)

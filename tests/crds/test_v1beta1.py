@@ -150,7 +150,7 @@ def test_defaults_are_few_because_a_conversion_does_not_fill_them_in() -> None:
     }
 
 
-RENAMED = {"services": "components", "service": "component", "updatedServices": "updatedComponents"}
+RENAMED = {"services": "components", "service": "component"}
 GONE = {"componentName", "podSelector"}
 
 

@@ -60,14 +60,9 @@ class ProgressView:
 
 
 def summarize(found: ObjectProgress, root: Manifest) -> str:
-    """`not ready; components 1/3; pods 2 Ready, 1 Pending; restart r1 Restarting Frontend; rollout InProgress`."""
+    """`not ready; components 1/3; pods 2 Ready, 1 Pending; restart r1 Restarting Frontend`."""
     endpoints, restart = count_endpoints(root), describe_restart(root)
-    rollout = (root.get("status", {}).get("rollingUpdate") or {}).get("phase")
-    details = [
-        f"endpoints {endpoints}" if endpoints else "",
-        f"restart {restart}" if restart else "",
-        f"rollout {rollout}" if rollout else "",
-    ]
+    details = [f"endpoints {endpoints}" if endpoints else "", f"restart {restart}" if restart else ""]
     return "; ".join([found.summary, *filter(None, details)])
 
 

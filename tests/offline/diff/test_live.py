@@ -186,6 +186,5 @@ def test_service_account_never_stands_as_a_cause() -> None:
     new = edited_service(AGG, WORKER, lambda spec: spec["extraPodSpec"].update(serviceAccountName="mine"))
     found = compare(live(AGG, changing("Deployment", "vllm-agg-vllmworker", fill)), new)
     (restart,) = (one for one in found.pods if one.fate == "restart")
-    causes = {str(one.path) for one in restart.why}
-    assert "spec.template.spec.serviceAccountName" in causes
-    assert "spec.template.spec.serviceAccount" not in causes | fields(found, "Deployment")
+    assert [str(one.path) for one in restart.why] == ["spec.template.spec.serviceAccountName"]
+    assert fields(found, "Deployment") == {"spec.template.spec.serviceAccountName"}
