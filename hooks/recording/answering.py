@@ -4,7 +4,7 @@ Nothing outside is asked and nothing is carried out. What the prober reported on
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -108,10 +108,11 @@ def record_call(heard: Heard, *, now: datetime, settings: Settings, key: bytes) 
         InvalidRequest: lists in it are nested so deeply that it cannot be written.
     """
     report: Json = blank(orjson.loads(heard.report), Blanks(key)) if heard.report else None
+    read = orjson.loads(heard.found) if heard.found else None
     asked = Asked(
         report=report,
         verdicts=orjson.loads(heard.verdicts) if heard.verdicts else None,
-        found=blank(orjson.loads(heard.found), Blanks(key)) if heard.found else None,
+        found=blank(read, Blanks(key)),
     )
     given = _without_users(settings)
     facts = Facts(now=now, settings=Settings.model_validate(given))
@@ -119,7 +120,8 @@ def record_call(heard: Heard, *, now: datetime, settings: Settings, key: bytes) 
     if may_nest_lists(heard.body) and nests_lists(found):
         raise InvalidRequest("its lists are nested too deeply")
     first = answer_request(heard.path, orjson.dumps(blank(found, Blanks(key))), facts, asked)
-    blanked = blank(found, Blanks(key, frozenset(find_plain_values(first.answer))))
+    known = Blanks(key, frozenset(find_plain_values(first.answer)))
+    blanked, asked = blank(found, known), replace(asked, found=blank(read, known))
     body = orjson.dumps(blanked)
     answered = answer_request(heard.path, body, facts, asked)
     marks = _new_marks(_read(heard.answer), answered.answer) if blanked != found else {}
