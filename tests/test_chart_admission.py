@@ -334,7 +334,7 @@ LOCKS = ("--set", "settings.namespaceLocks=on", "--set", "settings.effectEvents=
 NO_EFFECTS = (
     *LOCKS,
     *("--set", "settings.effectWriteBack=off", "--set", "settings.effectScale=off"),
-    *("--set", "settings.resourceCounts=off", "--set", "settings.engineAddresses=routable"),
+    *("--set", "settings.resourceCounts=off", "--set", "settings.engineAddresses=routable,settings.explainPods=off"),
 )
 
 

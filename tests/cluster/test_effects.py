@@ -10,7 +10,6 @@ from tests.cluster.acting_hooks import acting_hooks, effects_client, granted_eff
 from tests.cluster.api_client import ApiClient, wait_for
 from tests.cluster.control_plane import HOOKS_ACCOUNT, ControlPlane
 from tests.cluster.dynamo import (
-    COMPONENT,
     DYNAMO,
     GRAPH,
     SCALING_ADAPTER,
@@ -168,7 +167,7 @@ def test_write_that_names_another_version_is_refused(api: ApiClient) -> None:
 
 def test_hooks_may_do_nothing_else(plane: ControlPlane) -> None:
     nothing = plane.client(HOOKS_ACCOUNT)
-    for version, kind in (("v1", "Secret"), ("v1", "Event"), (DYNAMO, GRAPH), (DYNAMO, COMPONENT)):
+    for version, kind in (("v1", "Secret"), ("v1", "ConfigMap"), ("v1", "Event"), (DYNAMO, GRAPH)):
         with pytest.raises(ApiRefused) as refused:
             nothing.list(version, kind, "default")
         assert refused.value.code == 403

@@ -274,10 +274,11 @@ def test_new_engine_is_not_called_without_the_right_to_read_its_pod(
     api: ApiClient, engines: Engines, admin: ApiClient
 ) -> None:
     wait_until_loaded(api, engines, 2)
-    version, kind, name = "rbac.authorization.k8s.io/v1", "ClusterRoleBinding", "dynamo-hooks-effects"
-    binding = admin.get(version, kind, name)
-    assert binding is not None
-    admin.delete(version, kind, name)
+    version, kind = "rbac.authorization.k8s.io/v1", "ClusterRoleBinding"
+    bindings = [admin.get(version, kind, name) for name in ("dynamo-hooks-effects", "dynamo-hooks-reads")]
+    for binding in bindings:
+        assert binding is not None
+        admin.delete(version, kind, binding["metadata"]["name"])
     try:
         api.patch(DYNAMO, GRAPH, "vllm-lora", {"spec": {"services": {SERVICE: {"replicas": 3}}}})
         wait_for(lambda: any("may not read the pod" in why for why in endpoints_of(api).values()), "it says so", 60)
@@ -286,6 +287,7 @@ def test_new_engine_is_not_called_without_the_right_to_read_its_pod(
         assert condition(the_model(api), "Ready")["status"] == "False"
         assert len(engines.holders()) == 2
     finally:
-        kept = {key: binding[key] for key in ("apiVersion", "kind", "roleRef", "subjects")}
-        admin.create({**kept, "metadata": {"name": name}})
+        for binding in filter(None, bindings):
+            kept = {key: binding[key] for key in ("apiVersion", "kind", "roleRef", "subjects")}
+            admin.create({**kept, "metadata": {"name": binding["metadata"]["name"]}})
     wait_until_loaded(api, engines, 3)
