@@ -1,7 +1,7 @@
 """Reads objects on demand from the API server, for what a sync would like to know: bounded in size, time and number.
 
 An API server that is slow, refuses, or does not answer makes an answer vaguer, and never fails it. What was read a
-moment ago is used again, and for a minute where nothing newer can be had.
+moment ago is used again, and nothing older: whether pods lack an image decides what they keep.
 """
 
 import os
@@ -25,7 +25,7 @@ MOST_READERS = 4
 """How many calls read at the same time; the others wait no longer than `READ_SECONDS`."""
 MOST_OBJECTS = 100
 """Objects of one list; the pods of a workload fail alike, so the first ones say why."""
-FRESH_SECONDS, KEPT_SECONDS = 3.0, 60.0
+FRESH_SECONDS = 3.0
 PAUSE_SECONDS = 5.0
 """How long nothing is read of a kind in a namespace after the API server refused it, or at all if it did not answer."""
 MOST_KEPT = 256
@@ -67,7 +67,7 @@ class QueryReader:
                 found |= self._read(wanted)
             finally:
                 self._readers.release()
-        return {query: found[query] if query in found else self._fall_back(query, _BUSY) for query in queries}
+        return {query: found[query] if query in found else QueryAnswer(fault=_BUSY) for query in queries}
 
     def _read(self, queries: Sequence[ObjectQuery]) -> dict[ObjectQuery, QueryAnswer]:
         """Read one after the other; those that come too late have no answer."""
@@ -81,11 +81,11 @@ class QueryReader:
 
     def _read_one(self, conversation: Conversation, query: ObjectQuery) -> QueryAnswer:
         if fault := self._find_fault(query):
-            return self._fall_back(query, fault)
+            return QueryAnswer(fault=fault)
         try:
             answer = QueryAnswer(objects=tuple(_ask(conversation, query)))
         except Refused as refused:
-            return self._fall_back(query, self._note_fault(query, refused))
+            return QueryAnswer(fault=self._note_fault(query, refused))
         with self._lock:
             self._faults.pop(_EVERYWHERE, None)
             self._keep(query, answer)
@@ -97,14 +97,11 @@ class QueryReader:
             kept = self._kept.get(query)
             return kept.answer if kept is not None and self._server.clock() < kept.at + seconds else None
 
-    def _fall_back(self, query: ObjectQuery, fault: str) -> QueryAnswer:
-        return self._recall(query, KEPT_SECONDS) or QueryAnswer(fault=fault)
-
     def _keep(self, query: ObjectQuery, answer: QueryAnswer) -> None:
         now = self._server.clock()
         self._kept[query] = _Kept(now, answer)
         self._kept.move_to_end(query)
-        while len(self._kept) > MOST_KEPT or now >= next(iter(self._kept.values())).at + KEPT_SECONDS:
+        while len(self._kept) > MOST_KEPT or now >= next(iter(self._kept.values())).at + FRESH_SECONDS:
             self._kept.popitem(last=False)
 
     def _find_fault(self, query: ObjectQuery) -> str:

@@ -18,6 +18,7 @@ from hooks.k8s import kinds
 from hooks.k8s.grove import LABEL_PART_OF
 from hooks.k8s.types import ReadManifest
 from hooks.metacontroller.protocol import CustomizeRequest, RelatedRule
+from hooks.policy.looking import has_go_finalizer
 from hooks.settings import Settings
 
 _ORCHESTRATORS = frozenset({kinds.POD_CLIQUE_SET, kinds.LEADER_WORKER_SET})
@@ -34,6 +35,7 @@ def resolve_related(request: CustomizeRequest, settings: Settings) -> list[Relat
         RelatedRule.of(kinds.NAMESPACE, names=(parent["metadata"]["namespace"],)),
         *_claims(parent),
         *_neighbours(parent),
+        *_left_behind(parent),
     ]
     if has_grove:
         rules += _grove_parts(parent)
@@ -52,6 +54,13 @@ def _claims(parent: ReadManifest) -> Iterator[RelatedRule]:
         yield RelatedRule.of(
             kinds.PERSISTENT_VOLUME_CLAIM, parent["metadata"]["namespace"], names=tuple(sorted(names - {""}))
         )
+
+
+def _left_behind(parent: ReadManifest) -> Iterator[RelatedRule]:
+    """The components of a graph that the Go operator may have begun, until it is taken over: a rare state."""
+    if has_go_finalizer(parent):
+        labels = {contract.LABEL_GRAPH: parent["metadata"]["name"]}
+        yield RelatedRule.of(contract.COMPONENT, parent["metadata"]["namespace"], match_labels=labels)
 
 
 def _neighbours(parent: ReadManifest) -> Iterator[RelatedRule]:

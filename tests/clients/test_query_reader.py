@@ -107,19 +107,6 @@ def test_server_that_does_not_answer_is_asked_for_nothing_more_for_a_while(
     assert len(served.calls) == 1
 
 
-def test_last_answer_is_used_for_a_minute_while_nothing_newer_can_be_had(
-    served: responses.RequestsMock, ticking: Ticking
-) -> None:
-    lists(served, "p")
-    reader = QueryReader(ticking.server)
-    first = reader.read([QUERY])[QUERY]
-    served.replace("GET", PODS, status=500, json={})
-    ticking.seconds += 50
-    assert reader.read([QUERY])[QUERY] == first
-    ticking.seconds += 15
-    assert reader.read([QUERY])[QUERY].fault == "the API server answers 500"
-
-
 def test_call_reads_no_further_when_its_time_is_over(served: responses.RequestsMock, ticking: Ticking) -> None:
     def answer(_request: object) -> tuple[int, dict[str, str], str]:
         ticking.seconds += 1.5

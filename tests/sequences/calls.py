@@ -108,7 +108,6 @@ class Reading(Enum):
 
     IS_TRUE = auto()
     FAILS = auto()
-    IS_OLD = auto()
 
 
 class Server:
@@ -119,7 +118,6 @@ class Server:
             app.all_hooks(no_helper, no_helper, no_helper, ObjectSource(read=self._read))
         )
         self.reader, self.reading = ClusterReader(), Reading.IS_TRUE
-        self._seen: dict[ObjectQuery, QueryAnswer] = {}
         self._found: dict[ObjectQuery, QueryAnswer] = {}
         self.losses: deque[Loss] = deque()
         self.calls: list[Call] = []
@@ -140,7 +138,7 @@ class Server:
         forget()
 
     def _read(self, queries: Sequence[ObjectQuery]) -> Mapping[ObjectQuery, QueryAnswer]:
-        """What hooks read on demand; a read may fail, or show what was there a while ago."""
+        """What hooks read on demand; a read may fail."""
         found = self._spoil(queries, self.reader.read(queries))
         self._found.update(found)
         return found
@@ -151,10 +149,7 @@ class Server:
         match self.reading:
             case Reading.FAILS:
                 return dict.fromkeys(queries, QueryAnswer(fault="the API server answers 403"))
-            case Reading.IS_OLD:
-                return {query: self._seen.setdefault(query, now[query]) for query in queries}
             case Reading.IS_TRUE:
-                self._seen.update(now)
                 return now
 
     def __call__(self, path: str, body: bytes) -> HookAnswer:

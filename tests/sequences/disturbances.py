@@ -354,7 +354,7 @@ def _other_rules(_child: Manifest) -> dict[str, Any]:
 
 
 def spoil_reads(world: World) -> str:
-    """What the hooks read on demand fails, or is old, until it is true again."""
+    """What the hooks read on demand fails, until it is true again."""
     world.server.reading = world.rng.choice([found for found in Reading if found is not world.server.reading])
     return f"reads: {world.server.reading.name}"
 
