@@ -39,7 +39,8 @@ def _faults(call: Call) -> Iterator[str]:
 def shows_missing_image(call: Call) -> bool:
     """Whether a hook is shown a pod whose image cannot be pulled."""
     related = (call.request.get("related") or {}).values()
-    pods = [found for group in related for found in group.values() if found["kind"] == kinds.POD.kind]
+    pods: list[Any] = [found for group in related for found in group.values() if found["kind"] == kinds.POD.kind]
+    pods += [found for query, answer in call.found.items() if query.kind == kinds.POD for found in answer.objects]
     containers = [one for pod in pods for one in pod.get("status", {}).get("containerStatuses", ())]
     return any(one["state"].get("waiting", {}).get("reason") == "ImagePullBackOff" for one in containers)
 
