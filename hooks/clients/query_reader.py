@@ -60,7 +60,7 @@ class QueryReader:
 
     def read(self, queries: Sequence[ObjectQuery]) -> Mapping[ObjectQuery, QueryAnswer]:
         """The answer to each query. Never raises."""
-        found = {query: kept for query in queries if (kept := self._recall(query, self._fresh_seconds)) is not None}
+        found = {query: kept for query in queries if (kept := self._recall(query)) is not None}
         wanted = [query for query in queries if query not in found]
         if wanted and self._readers.acquire(timeout=READ_SECONDS):
             try:
@@ -91,11 +91,11 @@ class QueryReader:
             self._keep(query, answer)
         return answer
 
-    def _recall(self, query: ObjectQuery, seconds: float) -> QueryAnswer | None:
-        """What was found no longer than so many seconds ago."""
+    def _recall(self, query: ObjectQuery) -> QueryAnswer | None:
+        """What was found a moment ago."""
         with self._lock:
             kept = self._kept.get(query)
-            return kept.answer if kept is not None and self._server.clock() < kept.at + seconds else None
+            return kept.answer if kept is not None and self._server.clock() < kept.at + self._fresh_seconds else None
 
     def _keep(self, query: ObjectQuery, answer: QueryAnswer) -> None:
         now = self._server.clock()

@@ -13,7 +13,7 @@ from hooks.component.progress import Progress
 from hooks.component.subject import pod_selector
 from hooks.k8s import kinds
 from hooks.metacontroller.protocol import ObjectQuery, SyncRequest
-from hooks.policy.looking import SOONEST_SECONDS, Look, Lookup, plan_look, query_missing
+from hooks.policy.looking import SOONEST_SECONDS, Look, Lookup, plan_look, query_missing, reads_on_demand
 from hooks.settings import Switch
 from hooks.settings.facts import Facts
 
@@ -40,7 +40,7 @@ def plan_lookup(
     )
     explains = bool(progress.waiting) and not plan.waits_for
     judges = progress.is_unconfirmed
-    is_new = pods in request.answered or not seen.reads_pods
+    is_new = reads_on_demand(request, kinds.POD)
     now = is_new and (judges or (explains and look.is_due))
     later = is_new and explains and not now
     return Lookup(

@@ -7,12 +7,13 @@ more, and nothing else: of other pods than Grove's each component speaks itself.
 from collections.abc import Iterator
 from itertools import islice
 
+from hooks import contract
 from hooks.graph.observe import ObservedGraph, query_components, query_pods
 from hooks.graph.plan import GraphPlan
 from hooks.graph.progress import GraphProgress
 from hooks.k8s import kinds
 from hooks.metacontroller.protocol import ObjectQuery, SyncRequest
-from hooks.policy.looking import MOST_NAMED, Lookup, plan_look, query_missing
+from hooks.policy.looking import MOST_NAMED, Lookup, plan_look, query_missing, reads_on_demand
 from hooks.settings import Switch
 from hooks.settings.facts import Facts
 
@@ -25,24 +26,20 @@ def plan_lookup(
         return Lookup()
     missing = query_missing(progress.applied, request.parent["metadata"]["namespace"])
     lacks = plan.grove is None and any(one.name not in seen.components for one in plan.components)
-    left = (query_components(request.parent),) if lacks and not plan.blocked_by else ()
+    asks = lacks and not plan.blocked_by and reads_on_demand(request, contract.COMPONENT)
+    left = (query_components(request.parent),) if asks else ()
     if plan.grove is None or progress.grove is None:
         return Lookup(queries=(*missing, *left), waits=bool(seen.unread))
     look = plan_look(request.status, facts.now)
     # While Grove acts on an older spec, pods explain nothing.
     explains = progress.grove.is_settled and bool(progress.unready)
-    is_new = _reads_pods(request)
+    is_new = reads_on_demand(request, kinds.POD)
     pods = tuple(islice(_query_pods(request, progress), MOST_NAMED)) if explains and is_new else ()
     return Lookup(
         queries=(*missing, *(pods if look.is_due else ())),
         later=() if look.is_due else pods,
         seconds=look.seconds if progress.unready and is_new else 0,
     )
-
-
-def _reads_pods(request: SyncRequest) -> bool:
-    """Whether pods are read on demand: not if the request has them, as in a unit test."""
-    return any(query.kind == kinds.POD for query in request.answered) or not request.related.has_kind(kinds.POD)
 
 
 def _query_pods(request: SyncRequest, progress: GraphProgress) -> Iterator[ObjectQuery]:

@@ -14,6 +14,7 @@ from hooks.errors import InvalidSpec
 from hooks.graph.grove.names import find_set_name
 from hooks.graph.mpi_key import needs_mpi_key
 from hooks.graph.namespace_prefix import needs_decision, neighbours_rule
+from hooks.graph.observe import query_components
 from hooks.k8s import kinds
 from hooks.k8s.grove import LABEL_PART_OF
 from hooks.k8s.types import ReadManifest
@@ -59,8 +60,7 @@ def _claims(parent: ReadManifest) -> Iterator[RelatedRule]:
 def _left_behind(parent: ReadManifest) -> Iterator[RelatedRule]:
     """The components of a graph that the Go operator may have begun, until it is taken over: a rare state."""
     if has_go_finalizer(parent):
-        labels = {contract.LABEL_GRAPH: parent["metadata"]["name"]}
-        yield RelatedRule.of(contract.COMPONENT, parent["metadata"]["namespace"], match_labels=labels)
+        yield query_components(parent).to_rule()
 
 
 def _neighbours(parent: ReadManifest) -> Iterator[RelatedRule]:

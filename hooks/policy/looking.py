@@ -4,7 +4,7 @@ Nothing tells a hook of these, so while something is not ready it is called agai
 often. Hooks remember nothing: the time of the condition Ready, as it was last written, says for how long.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
@@ -13,10 +13,10 @@ from hooks import contract
 from hooks.k8s import kinds
 from hooks.k8s.conditions import READY, find_condition
 from hooks.k8s.deadlines import seconds_left, seconds_since
-from hooks.k8s.types import Json, ReadManifest
-from hooks.metacontroller.protocol import ObjectQuery
+from hooks.k8s.types import GroupVersionKind, Json, ReadManifest
+from hooks.metacontroller.protocol import ObjectQuery, SyncRequest
 from hooks.policy.applied_condition import Applied
-from hooks.policy.deviations import Deviance, Deviation
+from hooks.policy.deviations import Deviance
 
 MOMENT_SECONDS = 5.0
 """So long something may be not ready before anything is read: most of what begins is ready, or failed, after it."""
@@ -69,18 +69,13 @@ def has_go_finalizer(parent: ReadManifest) -> bool:
     return contract.GO_FINALIZER in (parent["metadata"].get("finalizers") or ())
 
 
+def reads_on_demand(request: SyncRequest, kind: GroupVersionKind) -> bool:
+    """Whether objects of a kind are read on demand: not if the request has them otherwise, as in a unit test."""
+    return any(query.kind == kind for query in request.answered) or not request.related.has_kind(kind)
+
+
 def query_missing(applied: Applied, namespace: str) -> tuple[ObjectQuery, ...]:
     """The queries for the objects that may have the names of lastingly missing children."""
-    return tuple(islice(_query(_find_missing(applied), namespace), MOST_NAMED))
-
-
-def _find_missing(applied: Applied) -> Iterator[Deviation]:
-    for one in applied.judged:
-        if one.is_lasting and one.deviation.state is Deviance.MISSING:
-            yield one.deviation
-
-
-def _query(missing: Iterable[Deviation], namespace: str) -> Iterator[ObjectQuery]:
-    for one in missing:
-        if one.kind not in UNREAD_KINDS:
-            yield ObjectQuery(one.kind, namespace, one.name)
+    missing = (one.deviation for one in applied.judged if one.is_lasting)
+    found = (one for one in missing if one.state is Deviance.MISSING and one.kind not in UNREAD_KINDS)
+    return tuple(ObjectQuery(one.kind, namespace, one.name) for one in islice(found, MOST_NAMED))

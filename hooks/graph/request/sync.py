@@ -21,7 +21,7 @@ from hooks.k8s import kinds
 from hooks.k8s.types import Json
 from hooks.metacontroller.parent_key import CACHED_PARENTS, make_parent_key, read_parent_key
 from hooks.metacontroller.protocol import CustomizeRequest, RelatedRule, SyncAnswer, SyncRequest
-from hooks.policy.looking import Lookup, plan_look
+from hooks.policy.looking import Lookup, plan_look, reads_on_demand
 from hooks.problems import Problem
 from hooks.settings import Settings, Switch
 from hooks.settings.facts import Facts
@@ -85,7 +85,7 @@ def _plan_lookup(request: SyncRequest, seen: ObservedRequest, facts: Facts) -> L
     job, query = seen.job, query_job_pods(request.parent)
     if job is None or job.progress is JobState.COMPLETE or facts.settings.explain_pods is Switch.OFF:
         return Lookup()
-    if query not in request.answered and request.related.has_kind(kinds.POD):
+    if not reads_on_demand(request, kinds.POD):
         return Lookup()
     if job.progress is JobState.FAILED:
         return Lookup(queries=(query,))
