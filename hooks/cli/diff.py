@@ -8,6 +8,7 @@ import click
 from hooks.cli.cluster_options import Connection, connection_options
 from hooks.cli.options import (
     settings_option,
+    values_option,
     with_option,
 )
 from hooks.cli.values import parse_namespace, parse_positive
@@ -19,6 +20,7 @@ Examples:
   dynamo-hooks diff old.yaml new.yaml
   dynamo-hooks diff --from-git origin/main manifests/ what the branch changes
   dynamo-hooks diff --from-cluster graph.yaml         what applying it will do to what runs
+  dynamo-hooks diff --from-cluster charts/llm --values production.yaml
   dynamo-hooks diff --from-cluster --fit graph.yaml   and whether its pods find nodes
   dynamo-hooks diff --from-cluster -o json graph.yaml > plan.json
   kubectl apply -f graph.yaml && dynamo-hooks diff --wait plan.json
@@ -43,6 +45,7 @@ Examples:
 )
 @with_option
 @settings_option
+@values_option
 @click.option(
     "-o",
     "--output",
@@ -104,6 +107,7 @@ def diff(  # noqa: PLR0913 - one for each option
     namespace: str,
     installed: frozenset[str],
     set_values: tuple[str, ...],
+    values: tuple[str, ...],
     output: str,
     fits: bool,
     nodes: Path | None,
@@ -151,6 +155,7 @@ def diff(  # noqa: PLR0913 - one for each option
         namespace=namespace,
         installed=installed,
         set_values=set_values,
+        values=values,
         fits=fits,
         nodes=nodes,
         admission=admission,

@@ -9,8 +9,8 @@ import click
 from hooks.cli.refusing import refuse
 from hooks.metacontroller.controllers import OPTIONAL_KINDS
 from hooks.offline.manifests.checking import Checked
-from hooks.offline.manifests.reading import ManifestFaults
-from hooks.offline.manifests.together import check_whole, load_together
+from hooks.offline.manifests.reading import Loaded, ManifestFaults
+from hooks.offline.manifests.together import check_whole
 from hooks.offline.manifests.writing import guard_output
 from hooks.offline.picture.dot import write_dot
 from hooks.offline.picture.mermaid import write_mermaid
@@ -23,12 +23,10 @@ _WRITERS: dict[str, Callable[[Sequence[Picture]], str]] = {"mermaid": write_merm
 _GROVE = "grove"
 
 
-def draw_files(
-    files: Sequence[str], namespace: str, settings: Settings, installed: frozenset[str] | None
-) -> Sequence[Picture]:
-    """Draw the manifests of files; if one is refused, or there is nothing to draw, ends the process with status 1."""
+def draw_loaded(loaded: Loaded, settings: Settings, installed: frozenset[str] | None) -> Sequence[Picture]:
+    """Draw manifests; if one is refused, or there is nothing to draw, ends the process with status 1."""
     try:
-        drawn = _draw_given(files, namespace, settings, installed)
+        drawn = _draw_given(loaded, settings, installed)
     except ManifestFaults as error:
         refuse(error.faults)
         return ()
@@ -40,13 +38,12 @@ def draw_files(
     return drawn.pictures
 
 
-def _draw_given(files: Sequence[str], namespace: str, settings: Settings, installed: frozenset[str] | None) -> Drawn:
-    """Draw the manifests of files.
+def _draw_given(loaded: Loaded, settings: Settings, installed: frozenset[str] | None) -> Drawn:
+    """Draw manifests; without `installed`, as if all optional kinds were, Grove only where nothing else will do.
 
     Raises:
         ManifestFaults: every problem of every file.
     """
-    loaded = load_together(files, namespace)
     if installed is not None:
         return _draw(check_whole(loaded, settings, installed), settings, installed)
     without = frozenset(OPTIONAL_KINDS) - {_GROVE}

@@ -10,6 +10,7 @@ from hooks.cli.options import (
     read_offline_settings,
     read_settings,
     settings_option,
+    values_option,
 )
 from hooks.cli.values import parse_namespace
 
@@ -55,6 +56,7 @@ Examples:
 )
 @known_kinds_option
 @settings_option
+@values_option
 @connection_options
 def graph(  # noqa: PLR0913 - one for each option
     *,
@@ -65,6 +67,7 @@ def graph(  # noqa: PLR0913 - one for each option
     output_file: Path | None,
     installed: frozenset[str] | None,
     set_values: tuple[str, ...],
+    values: tuple[str, ...],
     connection: Connection,
 ) -> None:
     """Draw graphs: services with replicas, nodes and GPUs, the ways of requests and of the KV cache, models, entries.
@@ -76,10 +79,14 @@ def graph(  # noqa: PLR0913 - one for each option
     if bool(files) == bool(graphs):
         raise click.UsageError("give either FILE or --from-cluster GRAPH")
     form = output or _form_of(output_file)
-    from hooks.cli.drawing import draw_files, write_pictures  # noqa: PLC0415 - loads all that renders; not for `--help`
+    # Loads all that renders: not for `--help`.
+    from hooks.cli.drawing import draw_loaded, write_pictures  # noqa: PLC0415
+    from hooks.offline.manifests.inputs import Selection  # noqa: PLC0415
+    from hooks.offline.manifests.together import load_together  # noqa: PLC0415
 
     if files:
-        pictures = draw_files(files, namespace or "default", read_offline_settings(set_values), installed)
+        loaded = load_together(files, namespace or "default", Selection(values=values))
+        pictures = draw_loaded(loaded, read_offline_settings(set_values), installed)
     elif installed is not None:
         raise click.UsageError("--with does not go with --from-cluster, which asks the cluster")
     else:

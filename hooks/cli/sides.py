@@ -9,7 +9,7 @@ from typing import NoReturn
 import click
 
 from hooks.cli.cluster_options import Connection
-from hooks.offline.diff.files import compare_files
+from hooks.offline.diff.files import ComparedFiles, compare_files
 from hooks.offline.diff.plan import Difference
 from hooks.offline.manifests.git_revisions import GitFailed
 from hooks.settings import Settings
@@ -28,6 +28,7 @@ class ComparedSides:
     namespace: str = ""
     installed: frozenset[str] = frozenset()
     set_values: tuple[str, ...] = ()
+    values: tuple[str, ...] = ()
     fits: bool = False
     nodes: Path | None = None
     admission: bool | None = None
@@ -41,16 +42,11 @@ def compare_sides(sides: ComparedSides, settings: Settings) -> Difference:
     Raises:
         ManifestFaults: the problems of one side.
     """
-    namespace = sides.namespace or "default"
+    compared = ComparedFiles(
+        files=sides.files, revision=sides.revision, namespace=sides.namespace or "default", values=sides.values
+    )
     try:
-        return compare_files(
-            sides.files,
-            sides.revision,
-            namespace,
-            settings=settings,
-            installed=sides.installed,
-            admission=sides.admission,
-        )
+        return compare_files(compared, settings, sides.installed, admission=sides.admission)
     except GitFailed as failed:
         fail([str(failed)])
 

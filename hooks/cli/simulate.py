@@ -12,9 +12,10 @@ import click
 from rich.console import Console
 
 from hooks import contract
-from hooks.cli.options import namespace_option, read_offline_settings, settings_option, with_option
+from hooks.cli.options import namespace_option, read_offline_settings, settings_option, values_option, with_option
 from hooks.cli.refusing import refuse
 from hooks.cli.values import parse_positive
+from hooks.offline.manifests.inputs import Selection
 from hooks.offline.manifests.reading import ManifestFaults
 from hooks.offline.manifests.together import check_whole, load_together
 from hooks.offline.manifests.writing import guard_output
@@ -85,6 +86,7 @@ Examples:
 @namespace_option
 @with_option
 @settings_option
+@values_option
 @click.option(
     "--timeout",
     callback=parse_positive,
@@ -143,6 +145,7 @@ def simulate(  # noqa: PLR0913, PLR0917 - one parameter for each option
     namespace: str,
     installed: frozenset[str],
     set_values: tuple[str, ...],
+    values: tuple[str, ...],
     timeout: float,
     speed: float,
     held: tuple[str, ...],
@@ -161,7 +164,7 @@ def simulate(  # noqa: PLR0913, PLR0917 - one parameter for each option
     else 1; then the reasons are printed. After Ctrl-C it is 130.
     """
     settings = read_offline_settings(set_values)
-    loaded = load_together(paths, namespace)
+    loaded = load_together(paths, namespace, Selection(values=values))
     try:
         checked = check_whole(loaded, settings, installed)
     except ManifestFaults as error:
@@ -186,8 +189,8 @@ def simulate(  # noqa: PLR0913, PLR0917 - one parameter for each option
         given=given,
         profiler_output=profiler_output.read() if profiler_output else "",
     )
-    values = [f"hooks_image={settings.hooks_image}", *set_values, *NO_EFFECTS]
-    snapshot = _run_or_exit(plan, values, engine_port=settings.engine_port)
+    given_settings = [f"hooks_image={settings.hooks_image}", *set_values, *NO_EFFECTS]
+    snapshot = _run_or_exit(plan, given_settings, engine_port=settings.engine_port)
     if has_request:
         objects = snapshot.tree.by_uid.values()
         _check_rules(held, broken, lambda globs: find_never_matched(globs, objects))

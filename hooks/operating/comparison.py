@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from hooks.offline.diff.comparing import compare_with_cluster
 from hooks.offline.diff.fitting import Machines
 from hooks.offline.diff.plan import Difference
+from hooks.offline.manifests.inputs import Selection
 from hooks.offline.manifests.together import load_together
 from hooks.operating.after_apply import read_live_state
 from hooks.operating.cluster import Cluster
@@ -24,6 +25,7 @@ class LiveQuestion:
     """What is asked: the manifests, the namespace of those that name none, and whether the API server tries them.
 
     `admission` says whether admission is registered; None to ask the cluster. `keeps_state`: what runs is noted too.
+    `values` are files of values for Helm.
     """
 
     path: str
@@ -31,6 +33,7 @@ class LiveQuestion:
     is_tried: bool = False
     admission: bool | None = None
     keeps_state: bool = False
+    values: tuple[str, ...] = ()
 
 
 def compare_live(cluster: Cluster, question: LiveQuestion, settings: Settings) -> Difference:
@@ -41,7 +44,7 @@ def compare_live(cluster: Cluster, question: LiveQuestion, settings: Settings) -
         Refused: the API server does not answer, or refuses.
     """
     facts = Facts(now=datetime.now(UTC), settings=settings)
-    loaded = load_together([question.path], question.namespace)
+    loaded = load_together([question.path], question.namespace, Selection(values=question.values))
     ours = [one.object for one in loaded.documents if one.is_ours]
     places = {str(one["metadata"].get("namespace") or question.namespace) for one in ours}
     world = read_world(cluster, sorted(places), facts)

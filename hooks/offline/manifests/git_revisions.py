@@ -29,11 +29,11 @@ class RevisionSides:
     new: Loaded
 
 
-def load_revision(revision: str, paths: Sequence[str], namespace: str) -> RevisionSides:
+def load_revision(revision: str, paths: Sequence[str], namespace: str, values: Sequence[str] = ()) -> RevisionSides:
     """Both sides of files and directories, which are relative to the current directory.
 
     A path that has files on one side only is empty on the other. One that has none on either is a problem of the new
-    side.
+    side. `values` are files of values for Helm, each as it was at the revision; one that it does not have, as now.
 
     Raises:
         GitFailed: git is missing, this is no repository, it has no such revision, or a path is outside of it.
@@ -46,12 +46,21 @@ def load_revision(revision: str, paths: Sequence[str], namespace: str) -> Revisi
         olds = [Path(folder) / place for place in places]
         had = [str(old) for old in olds if _has_files(old)]
         has = [path for path, old in zip(paths, olds, strict=True) if _has_files(Path(path)) or not _has_files(old)]
-        return RevisionSides(
-            old=load_together(had, namespace, Selection(rename=partial(_name_as_git, folder, revision)))
-            if had
-            else _EMPTY,
-            new=load_together(has, namespace) if has else _EMPTY,
+        before = Selection(
+            rename=partial(_name_as_git, folder, revision),
+            values=tuple(_find_then(one, Path(folder), top) for one in values),
         )
+        return RevisionSides(
+            old=load_together(had, namespace, before) if had else _EMPTY,
+            new=load_together(has, namespace, Selection(values=tuple(values))) if has else _EMPTY,
+        )
+
+
+def _find_then(path: str, folder: Path, top: Path) -> str:
+    """Where a file is among those of the revision; its own path if it is not there, or outside of the repository."""
+    inside = Path(path).absolute().resolve()
+    then = folder / inside.relative_to(top.resolve()) if inside.is_relative_to(top.resolve()) else inside
+    return str(then) if then.exists() else path
 
 
 def _name_as_git(folder: str, revision: str, path: str) -> str:

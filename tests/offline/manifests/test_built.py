@@ -143,8 +143,20 @@ def test_other_commands_read_a_built_directory_too(
     play("helm", f"print({PRINTED.replace('replica: 1', 'replicas: 3')!r})", tmp_path, monkeypatch)
     assert "name: llm-worker" in run("render", overlay).stdout
     assert "spec.services[Worker].replicas: 2 → 3" in run("diff", overlay, chart).output
+    assert "Worker" in run("graph", chart).stdout
     said = run("explain", chart, "-s", "Worker", "replicas").output
     assert f"{chart}/templates/graph.yaml:10 spec.services[Worker].replicas: 3" in said
+
+
+@pytest.mark.parametrize("command", ["render", "diff", "graph", "simulate", "explain"])
+def test_every_command_gives_helm_the_files_of_values(
+    command: str, chart: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    play("helm", "sys.exit(' '.join(sys.argv))", tmp_path, monkeypatch)
+    words = {"diff": [chart, chart], "explain": [chart, "replicas"]}.get(command, [chart])
+    found = run(command, *words, "--values", "a.yaml", "--values", "b.yaml")
+    assert found.exit_code == (2 if command == "diff" else 1)
+    assert "--values a.yaml --values b.yaml" in found.stderr
 
 
 @pytest.mark.parametrize(

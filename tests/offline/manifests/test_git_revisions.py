@@ -130,3 +130,17 @@ def test_kustomization_is_built_at_the_revision_too(repository: Path, monkeypatc
     found = diff("manifests/overlay")
     assert (found.exit_code, found.stdout) == (2, "")
     assert found.stderr.startswith(f"HEAD:{GRAPH}:"), "the base outside of the directory is that of the revision"
+
+
+def test_chart_is_built_with_the_values_of_the_revision(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = os.environ["PATH"]
+    code = "print(open('manifests/graph.yaml').read().replace('replicas: 2', open(sys.argv[-1]).read()))"
+    play("helm", code, repository.parent / f"{repository.name}-tools", monkeypatch)
+    monkeypatch.setenv("PATH", os.pathsep.join((os.environ["PATH"], path)))
+    write(repository, {"chart/Chart.yaml": "name: llm\nversion: 0.1.0\n", "values/few.yaml": "replicas: 4"})
+    git(repository, "add", ".")
+    git(repository, "commit", "--message", "a chart")
+    write(repository, {"values/few.yaml": "replicas: 6", "values/many.yaml": "replicas: 8"})
+    assert "spec.services[MockerWorker].replicas: 4 → 6" in diff("chart", "--values", "values/few.yaml").output
+    new = diff("chart", "--values", "values/many.yaml")
+    assert new.output == "No difference.\n", "a file that the revision does not have is as it is now on both sides"
