@@ -81,7 +81,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     """What `-n auto` means."""
-    return count_workers(with_cluster=config.getoption("--cluster"))
+    return count_workers()
 
 
 @pytest.hookimpl(optionalhook=True)

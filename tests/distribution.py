@@ -35,6 +35,8 @@ LONGEST = (
 """Modules of tests/cluster that begin first, so that no plane is left alone with one of them at the end."""
 
 LONG = (
+    "tests/model/test_pods.py",
+    "tests/operating/migration/test_from_1x.py",
     "tests/test_image.py",
     "tests/test_chart.py",
     "tests/docs/test_commands.py",
@@ -98,6 +100,6 @@ def rank_of(nodeid: str) -> int:
     return LONGEST.index(name) if name in LONGEST else len(LONGEST)
 
 
-def count_workers(*, with_cluster: bool) -> int:
+def count_workers() -> int:
     """More than there are cores, because many tests wait: for a control plane, or for the limits of a server."""
-    return (os.cpu_count() or 1) + (PLANES if with_cluster else 1)
+    return (os.cpu_count() or 1) + PLANES

@@ -153,8 +153,8 @@ def test_every_command_gives_helm_the_files_of_values(
     command: str, chart: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     play("helm", "sys.exit(' '.join(sys.argv))", tmp_path, monkeypatch)
-    words = {"diff": [chart, chart], "explain": [chart, "replicas"]}.get(command, [chart])
-    found = run(command, *words, "--values", "a.yaml", "--values", "b.yaml")
+    words: dict[str, list[str | Path]] = {"diff": [chart, chart], "explain": [chart, "replicas"]}
+    found = run(command, *words.get(command, [chart]), "--values", "a.yaml", "--values", "b.yaml")
     assert found.exit_code == (2 if command == "diff" else 1)
     assert "--values a.yaml --values b.yaml" in found.stderr
 
