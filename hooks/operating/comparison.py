@@ -3,14 +3,16 @@
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from hooks.offline.diff.comparing import compare_with_cluster
+from hooks.k8s import kinds
+from hooks.k8s.types import name_of
+from hooks.offline.diff.comparing import ApiServerWord, compare_with_cluster
 from hooks.offline.diff.fitting import Machines
 from hooks.offline.diff.plan import Difference
 from hooks.offline.manifests.inputs import Selection
 from hooks.offline.manifests.together import load_together
 from hooks.operating.after_apply import read_live_state
 from hooks.operating.cluster import Cluster
-from hooks.operating.dry_run import DryRun, find_admission
+from hooks.operating.dry_run import DryRun, find_admission, find_impossible
 from hooks.operating.live_reader import LiveReader
 from hooks.operating.live_world import read_world
 from hooks.operating.machines import read_machines
@@ -45,14 +47,19 @@ def compare_live(cluster: Cluster, question: LiveQuestion, settings: Settings) -
     """
     facts = Facts(now=datetime.now(UTC), settings=settings)
     loaded = load_together([question.path], question.namespace, Selection(values=question.values))
-    ours = [one.object for one in loaded.documents if one.is_ours]
-    places = {str(one["metadata"].get("namespace") or question.namespace) for one in ours}
+    ours = [one for one in loaded.documents if one.is_ours]
+    brought = frozenset(name_of(one.object) for one in loaded.documents if one.kind == kinds.NAMESPACE)
+    places = {str(one.object["metadata"].get("namespace") or question.namespace) for one in ours}
     world = read_world(cluster, sorted(places), facts)
     reader = LiveReader(cluster=cluster)
     admission = find_admission(reader) if question.admission is None else question.admission
     live = {key: one.manifest for key, one in world.objects.items()}
-    tried = DryRun(cluster, live) if question.is_tried else None
-    found = compare_with_cluster(world, loaded, facts, admission=admission, tried=tried)
+    said = ApiServerWord(
+        admission=admission,
+        refused=find_impossible(reader, ours, brought),
+        tried=DryRun(cluster, live, brought) if question.is_tried else None,
+    )
+    found = compare_with_cluster(world, loaded, facts, said)
     reasons = reader.warnings if found.stored else ()
     if not question.keeps_state:
         return replace(found, notes=(*found.notes, *reasons))

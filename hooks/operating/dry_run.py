@@ -4,17 +4,19 @@ The user's objects are tried first. Then the children that they lead to, and one
 restarts, are tried with the rights of the user; controllers may have more rights, so a missing one is only noted.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache, partial
 from http import HTTPStatus
 
 from hooks import contract
-from hooks.clients.api_server import Refused
+from hooks.clients.api_server import Refused, is_served
 from hooks.k8s import kinds
-from hooks.k8s.types import GroupVersionKind, Json, Manifest, ReadManifest, plural_of
+from hooks.k8s.types import GroupVersionKind, Json, Manifest, ReadManifest, gvk_of, plural_of
 from hooks.offline.diff.pods import PodSet
 from hooks.offline.diff.trial import TrialResult
-from hooks.operating.cluster import Cluster
+from hooks.offline.manifests.document import Document
+from hooks.operating.cluster import Cluster, path_of
 from hooks.operating.live_reader import LiveReader
 from hooks.world.objects import ObjectId
 
@@ -23,6 +25,10 @@ _NO_RIGHT = '" cannot '
 """In the API server's sentence about a right that the user lacks; a webhook or a quota is `Forbidden` too."""
 _SERVERS = ("uid", "resourceVersion", "creationTimestamp", "generation", "managedFields", "selfLink")
 _TRIED = {"dryRun": "All"}
+_NOT_SERVED = (
+    "the cluster serves no {kind} of {version}: install the CRDs or switch this version on, or write another version "
+    "with `dynamo-hooks convert`"
+)
 
 
 def find_admission(reader: LiveReader) -> bool | None:
@@ -38,16 +44,46 @@ def find_admission(reader: LiveReader) -> bool | None:
     )
 
 
+def find_impossible(reader: LiveReader, documents: Iterable[Document], brought: Collection[str]) -> dict[ObjectId, str]:
+    """Why objects cannot be created: their version or their namespace is not there; as far as the user may ask.
+
+    `brought` are the namespaces that are applied too.
+
+    Raises:
+        Refused: the API server does not answer.
+    """
+    read = reader.cluster.read
+
+    @cache
+    def is_there(kind: GroupVersionKind) -> bool:
+        return reader.attempt(f"which kinds {kind.api_version} has", partial(is_served, read, kind), True)
+
+    @cache
+    def has_namespace(name: str) -> bool:
+        path = path_of(kinds.NAMESPACE, name)
+        return reader.attempt(f"the namespace {name}", lambda: read(path) is not None, True)
+
+    found = dict[ObjectId, str]()
+    for one in documents:
+        key, kind = ObjectId.of(one.object), gvk_of(one.written)
+        if not is_there(kind):
+            found[key] = _NOT_SERVED.format(kind=kind.kind, version=kind.api_version)
+        elif key.namespace not in brought and not has_namespace(key.namespace):
+            found[key] = f"there is no namespace {key.namespace}"
+    return found
+
+
 def _list(reader: LiveReader) -> tuple[ReadManifest, ...] | None:
     return tuple(reader.cluster.read_all(_WEBHOOKS))
 
 
 @dataclass(frozen=True, slots=True)
 class DryRun:
-    """Tries objects at one cluster; `live` are the objects that it has."""
+    """Tries objects at one cluster; `live` are its objects, `brought` the namespaces that are applied too."""
 
     cluster: Cluster
     live: Mapping[ObjectId, ReadManifest]
+    brought: frozenset[str]
 
     def roots(self, objects: Mapping[ObjectId, Manifest]) -> TrialResult:
         """What becomes of the user's objects."""
@@ -67,7 +103,9 @@ class DryRun:
             except Refused as error:
                 if not error.status or error.status == HTTPStatus.UNAUTHORIZED:
                     raise
-                if _NO_RIGHT in str(error):
+                if error.status == HTTPStatus.NOT_FOUND and key.namespace in self.brought:
+                    notes.append(f"{key} was not tried, because its namespace is not there yet")
+                elif _NO_RIGHT in str(error):
                     notes.append(f"{key} was not tried, because you lack a right: {error}")
                 else:
                     refused[key] = f"the API server refuses it in a dry run: {error}"

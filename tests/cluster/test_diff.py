@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 import yaml
 
+from hooks.api.conversion import Version, convert
 from tests.cluster.api_client import ApiClient, wait_for
 from tests.cluster.control_plane import ControlPlane
 from tests.cluster.dynamo import DYNAMO, GRAPH, load_example, running_controllers, the_graph, wait_until_ready
@@ -279,6 +280,24 @@ def test_dry_run_says_what_policies_and_quotas_of_others_refuse(api: ApiClient, 
         api.delete("admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicyBinding", name)
         api.delete("admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicy", name)
         api.delete("v1", "ResourceQuota", "gpus")
+
+
+@pytest.mark.parametrize("options", [(), ("--server-side",)])
+def test_what_the_cluster_has_no_place_for_is_refused(
+    options: tuple[str, ...], api: ApiClient, plane: ControlPlane
+) -> None:
+    graph, kubeconfig = load_example("vllm-agg"), plane.kubeconfig()
+
+    def refused(namespace: str, *manifests: Manifest) -> list[str]:
+        found = diff(kubeconfig, namespace, *options, manifests=list(manifests))
+        return [one["text"] for one in found["refused"]]
+
+    assert refused(str(api.namespace), graph) == []
+    assert refused("nowhere", graph) == ["there is no namespace nowhere"]
+    namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "nowhere"}}
+    assert refused("nowhere", namespace, graph) == [], "the namespace is applied too"
+    (said,) = refused(str(api.namespace), convert(graph, Version.BETA))
+    assert said.startswith("the cluster serves no DynamoGraphDeployment of nvidia.com/v1beta1: ")
 
 
 def test_wait_says_after_an_apply_whether_it_came_as_was_said(

@@ -74,12 +74,23 @@ def compare_manifests(
     return _compare(change, replace(grounds, world=World.written(wanted.values(), installed)))
 
 
-def compare_with_cluster(
-    found: World, new: Loaded, facts: Facts, *, admission: bool | None = None, tried: ServerTrial | None = None
-) -> Difference:
-    """What changes in the cluster if the new manifests are applied; objects that they do not have stay.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApiServerWord:
+    """What is known of an API server: whether admission is registered, and what it refuses without being asked.
 
-    `admission` as above. `tried` asks the API server what it makes of the objects of the user.
+    `admission` is None where nobody knows. `tried` asks it what it makes of the objects.
+    """
+
+    admission: bool | None = None
+    refused: Mapping[ObjectId, str] = field(default_factory=dict)
+    tried: ServerTrial | None = None
+
+
+_NOTHING_SAID = ApiServerWord()
+
+
+def compare_with_cluster(found: World, new: Loaded, facts: Facts, said: ApiServerWord = _NOTHING_SAID) -> Difference:
+    """What changes in the cluster if the new manifests are applied; objects that they do not have stay.
 
     Raises:
         ManifestFaults: the problems of the manifests.
@@ -92,19 +103,20 @@ def compare_with_cluster(
     first = sorted([*owners.values(), *roots.values()], key=lambda root: controller_of(root) is not None)
     before = found.below(first)  # a graph before its scaling adapters
     applied = {key: _apply(roots.get(key), _store(document)) for key, document in news.items()}
-    trial = tried.roots(applied) if tried else TrialResult()
+    possible = {key: one for key, one in applied.items() if key not in said.refused}
+    trial = said.tried.roots(possible) if said.tried else TrialResult()
     wanted = {**owners, **applied, **trial.stored}
     others = len(new.documents) - len(news)
-    said = "1 object of another kind is" if others == 1 else f"{others} objects of other kinds are"
-    notes = (f"{said} not compared; kubectl diff does that",) if others else ()
+    left_out = "1 object of another kind is" if others == 1 else f"{others} objects of other kinds are"
+    notes = (f"{left_out} not compared; kubectl diff does that",) if others else ()
     change = _Change(
         before=Settled(world=before),
         wanted=wanted,
         new=new,
         written={key: (roots[key], wanted[key]) for key in roots},
-        admission=admission,
-        denied=trial.refused,
-        tried=tried,
+        admission=said.admission,
+        denied={**said.refused, **trial.refused},
+        tried=said.tried,
     )
     compared = _compare(change, Grounds(facts=facts, world=found))
     return replace(compared, notes=(*notes, *found.unread, *trial.notes, *compared.notes))
@@ -115,7 +127,7 @@ class _Change:
     """Objects that replace those of their names in `before`.
 
     `written` are pairs as the user wrote them. `is_settled` as in `settle`, `admission` as in `compare_manifests`.
-    `denied` are sentences about what the API server refused in a dry run, and `tried` asks it about the children.
+    `denied` are sentences about what the API server refuses, and `tried` asks it about the children.
     """
 
     before: Settled
