@@ -94,7 +94,7 @@ faults: $(VENV)/.tested ## what each fault does to a running graph, and how long
 e2e: $(VENV)/.tested ## graphs as processes of the real runtime on a real control plane, to a chat completion: RELEASES="0.9.1 1.6.1"
 	$(BIN)/python -m tests.e2e $(foreach release,$(RELEASES),--release $(release)) $(if $(SCENARIOS),-- -k "$(SCENARIOS)")
 
-compatibility: $(VENV)/.tested ## rendered pods as processes of each release of Dynamo: 15 minutes, downloads 1 GB
+compatibility: $(VENV)/.tested ## graphs as processes of each release of Dynamo, into docs/compatibility.md: 15 minutes, downloads 5 GB
 	$(BIN)/python -m tests.compatibility
 
 bench-cluster: $(VENV)/.tested ## many graphs on a real control plane, beside a floor: GRAPHS=100 (10)

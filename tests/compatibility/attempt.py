@@ -1,33 +1,33 @@
 """One graph on one release: are its pods ready, does it answer, does it end."""
 
+import json
 import math
-import shutil
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Collection, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Any
 
 import requests
 
 from hooks import contract
-from hooks.k8s import kinds
-from hooks.k8s.types import Manifest, gvk_of, labels_of, name_of
-from hooks.settings import Settings
-from tests.compatibility.api_server import SLICES, Store
-from tests.compatibility.node import PAUSE_SECONDS, End, RunningPod, end_all, running_pods, wait_until_ready
-from tests.compatibility.pods import build_pods, render, with_release
-from tests.compatibility.releases import Release
-from tests.compatibility.surroundings import MODEL, running_cluster, running_etcd, running_nats, write_model
+from hooks.k8s.types import labels_of, name_of
+from tests.cluster.api_client import ApiClient
+from tests.cluster.dynamo import DYNAMO, GRAPH, is_ready
+from tests.contract.backend import Manifest
+from tests.e2e.bench import Bench
+from tests.e2e.graphs import complete, frontend_of
+from tests.e2e.kubelet.container import Container
+from tests.e2e.kubelet.pod_worker import PodWorker
+from tests.e2e.model import MODEL
 
-ROOT = Path(__file__).parents[2]
-ANSWER_SECONDS = 30.0
+READY_SECONDS, ANSWER_SECONDS, GONE_SECONDS = 90.0, 30.0, 60.0
 CANARY_SECONDS = 25.0
 """Time for two canary requests, which the runtime sends to an idle worker every ten seconds: do probes still pass?"""
 SETTLE_SECONDS = 3.0
-NETWORK = "127.16.0"
+PAUSE_SECONDS = 0.2
 SERVES = "yes"
+KILLED = 137
+_ENDED = "ended with"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,122 +46,116 @@ class Outcome:
 
     @property
     def failure(self) -> str:
-        """What went wrong first; empty if the graph served."""
-        return next((one for one in (self.frontend, self.worker, self.listed, self.completion) if one != SERVES), "")
+        """What went wrong: that a pod ended, else the first step that failed; empty if the graph served."""
+        failed = [one for one in (self.frontend, self.worker, self.listed, self.completion) if one != SERVES]
+        return next((one for one in failed if one.startswith(_ENDED)), next(iter(failed), ""))
 
 
-def find_example(name: str, release: str) -> Path:
-    """The example of that name for a release."""
-    return ROOT / "examples" / ("0.9" if release.startswith("0.") else "") / f"{name}.yaml"
+def attempt(bench: Bench, api: ApiClient, graph: Manifest) -> Outcome:
+    """Create a graph in a namespace, see what becomes of it, and delete it."""
+    name = name_of(graph)
+    api.create(graph, strict=True)
+    outcome = _observe(bench, api, name)
+    pods = list(_pods(bench, api))
+    api.delete(DYNAMO, GRAPH, name, propagation="Foreground")
+    grace = max((one.pod["spec"]["terminationGracePeriodSeconds"] for one in pods), default=0)
+    _wait(lambda: all(one.is_over for one in pods) and api.get(DYNAMO, GRAPH, name) is None, grace + GONE_SECONDS)
+    return (
+        outcome
+        if outcome.failure
+        else replace(outcome, end=_describe(pods), seconds=math.ceil(max(one.ending_seconds for one in pods)))
+    )
 
 
-def attempt(release: Release, example: str, folder: Path, *, nats: bool = True) -> Outcome:
-    """Run an example's graph on a release, in a folder of its own, with what its way of discovery needs.
-
-    Raises:
-        NoServer: NATS is wanted and not to be had.
-    """
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
-    write_model(folder)
-    text = with_release(find_example(example, release.name).read_text(), release.tag)
-    with ExitStack() as stack:
-        given, settings, store = {"HF_HUB_OFFLINE": "1"}, Settings(), None
-        if nats:
-            settings = settings.model_copy(update={"nats_address": stack.enter_context(running_nats(folder))})
-        if f"{contract.ANNOTATION_DISCOVERY_BACKEND}: etcd" in text:
-            etcd = f"http://{stack.enter_context(running_etcd(folder))}"
-            settings = settings.model_copy(update={"etcd_address": etcd})
-        else:
-            kubeconfig, store = stack.enter_context(running_cluster(folder))
-            given = {**given, "KUBECONFIG": str(kubeconfig)}
-        children = render(text, folder, settings)
-        pods = list(build_pods(children, NETWORK))
-        running = stack.enter_context(running_pods(pods, release.programs, folder, given))
-        return _observe(running, children, store)
-
-
-def _observe(running: Sequence[RunningPod], children: Sequence[Manifest], store: Store | None) -> Outcome:
-    for ready in wait_until_ready(running):
-        if store is not None:
-            _publish(ready, children, store)
-    frontends = [one for one in running if one.pod.is_frontend]
-    workers = [one for one in running if not one.pod.is_frontend]
-    started = Outcome(frontend=_explain(frontends), worker=_explain(workers))
+def _observe(bench: Bench, api: ApiClient, name: str) -> Outcome:
+    _wait(lambda: is_ready(api, name) or _has_ended(bench, api), READY_SECONDS)
+    started = _judge(bench, api)
     if {started.frontend, started.worker} != {SERVES}:
         return started
-    base = f"http://{frontends[0].pod.address}:{frontends[0].pod.ports[contract.HTTP_PORT_NAME]}"
-    listed = _until_yes(lambda: _list_models(base))
-    completion = _until_yes(lambda: _complete(base)) if listed == SERVES else ""
-    has_canary = any(one.pod.env.get("DYN_HEALTH_CHECK_ENABLED") == "true" for one in workers)
-    time.sleep(CANARY_SECONDS if has_canary else SETTLE_SECONDS)
-    after = Outcome(frontend=_explain(frontends), worker=_explain(workers), listed=listed, completion=completion)
-    ends = end_all(running).values()
-    return replace(after, end=_describe(ends), seconds=math.ceil(max(end.seconds for end in ends)))
+    listed = _until_yes(lambda: _list_models(frontend_of(api, name)))
+    completion = _until_yes(lambda: complete(frontend_of(api, name)) or SERVES) if listed == SERVES else ""
+    time.sleep(CANARY_SECONDS if _has_canary(bench, api) else SETTLE_SECONDS)
+    return replace(_judge(bench, api), listed=listed, completion=completion)
 
 
-def _explain(running: Iterable[RunningPod]) -> str:
+def _pods(bench: Bench, api: ApiClient) -> Iterator[PodWorker]:
+    """What runs the namespace's pods; one that is not taken yet is left out."""
+    for pod in api.list("v1", "Pod"):
+        with suppress(LookupError):
+            yield bench.kubelet.worker_of(api.namespace, name_of(pod))
+
+
+def _containers(bench: Bench, api: ApiClient) -> list[Container]:
+    return [container for pod in _pods(bench, api) for container in pod.containers]
+
+
+def _has_ended(bench: Bench, api: ApiClient) -> bool:
+    return any(one.restarts or "terminated" in one.state for one in _containers(bench, api))
+
+
+def _has_canary(bench: Bench, api: ApiClient) -> bool:
+    launches = (one.launch for one in _containers(bench, api) if one.launch)
+    return any(launch.environment.get("DYN_HEALTH_CHECK_ENABLED") == "true" for launch in launches)
+
+
+def _judge(bench: Bench, api: ApiClient) -> Outcome:
+    pods = list(_pods(bench, api))
+    fronts = [one for one in pods if labels_of(one.pod)[contract.LABEL_COMPONENT_TYPE] == "frontend"]
+    return Outcome(frontend=_explain(fronts), worker=_explain([one for one in pods if one not in fronts]))
+
+
+def _explain(pods: Collection[PodWorker]) -> str:
     """What is wrong with these pods; those that ended are told first, and alone."""
-    ended = [one for one in running if one.process.poll() is not None]
-    faults = dict.fromkeys(fault for one in ended or running if (fault := one.explain()))
+    containers = [container for one in pods for container in one.containers]
+    ended = [one for one in containers if one.restarts or "terminated" in one.state]
+    faults = dict.fromkeys(fault for one in ended or containers if (fault := _fault_of(one)))
+    if not containers:
+        return "no pod"
     return "; ".join(fault[:160] for fault in faults) or SERVES
 
 
-def _publish(ready: RunningPod, children: Sequence[Manifest], store: Store) -> None:
-    """Put a pod that became ready into the EndpointSlice of each Service that selects it."""
-    pod = ready.pod
-    endpoint = {
-        "addresses": [pod.address],
-        "conditions": {"ready": True, "serving": True, "terminating": False},
-        "targetRef": {"kind": "Pod", "name": pod.name, "namespace": "default", "uid": pod.uid},
-    }
-    for service in (child for child in children if gvk_of(child) == kinds.SERVICE):
-        if service["spec"]["selector"].items() <= pod.labels.items():
-            labels = {**labels_of(service), "kubernetes.io/service-name": name_of(service)}
-            name = f"{name_of(service)}-slice"
-            before = store.objects.get(f"{SLICES}/{name}", {}).get("endpoints", [])
-            ports = [{"name": port, "port": number, "protocol": "TCP"} for port, number in pod.ports.items()]
-            body = {"metadata": {"labels": labels}, "addressType": "IPv4", "ports": ports}
-            store.put(SLICES, name, {**body, "endpoints": [*before, endpoint]})
+def _fault_of(container: Container) -> str:
+    """Why a container is not ready, or that it was not all the time; empty if it is."""
+    for state in (container.state, container.last_state):
+        if ended := state.get("terminated"):
+            return f"{_ENDED} {ended['exitCode']}: {container.last_words(1)}"
+    if container.seen().ready:
+        return ""
+    failed = [f"{probe.name} {probe.said}" for probe in container.probes if probe.said]
+    return "; ".join(failed) or json.dumps(container.state)
 
 
 def _until_yes(step: Callable[[], str]) -> str:
     """`yes` as soon as the step says so, else what it said last."""
-    since = time.monotonic()
-    while (said := step()) != SERVES and time.monotonic() - since < ANSWER_SECONDS:
-        time.sleep(PAUSE_SECONDS)
+    said = ""
+
+    def is_right() -> bool:
+        nonlocal said
+        said = step()
+        return said == SERVES
+
+    _wait(is_right, ANSWER_SECONDS)
     return said
 
 
+def _wait(is_over: Callable[[], bool], seconds: float) -> None:
+    """Return when it is over, or after so many seconds."""
+    since = time.monotonic()
+    while not is_over() and time.monotonic() - since < seconds:
+        time.sleep(PAUSE_SECONDS)
+
+
 def _list_models(base: str) -> str:
-    return _judge(lambda: requests.get(f"{base}/v1/models", timeout=10), lambda found: _names(found) == [MODEL])
-
-
-def _names(found: Mapping[str, Any]) -> list[str]:
-    return [model["id"] for model in found["data"]]
-
-
-def _complete(base: str) -> str:
-    body = {"model": MODEL, "max_tokens": 8, "messages": [{"role": "user", "content": "w5 w6 w7"}]}
-    url = f"{base}/v1/chat/completions"
-    return _judge(lambda: requests.post(url, json=body, timeout=20), lambda found: _tokens(found) == 8)
-
-
-def _tokens(found: Mapping[str, Any]) -> int:
-    tokens: int = found["usage"]["completion_tokens"]
-    return tokens if found["choices"][0]["message"]["content"] else 0
-
-
-def _judge(call: Callable[[], requests.Response], is_right: Callable[[Mapping[str, Any]], bool]) -> str:
     try:
-        answer = call()
+        answer = requests.get(f"{base}/v1/models", timeout=10)
     except requests.RequestException as error:
         return type(error).__name__
     if answer.status_code != 200:
         return f"{answer.status_code} {answer.text[:80]}".strip()
-    return SERVES if is_right(answer.json()) else f"unexpected: {answer.text[:80]}"
+    return SERVES if [one["id"] for one in answer.json()["data"]] == [MODEL] else f"unexpected: {answer.text[:80]}"
 
 
-def _describe(ends: Collection[End]) -> str:
-    codes = sorted({"killed" if end.code is None else f"exit {end.code}" for end in ends})
-    return " and ".join(codes)
+def _describe(pods: Collection[PodWorker]) -> str:
+    """How the pods ended: with which exit codes, or killed."""
+    codes = {container.seen().exit_code for one in pods for container in one.containers}
+    return " and ".join(sorted({"killed" if code == KILLED else f"exit {code}" for code in codes}))

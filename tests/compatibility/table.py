@@ -1,13 +1,12 @@
 """The table of docs/compatibility.md: a row for each release, which a run of that release replaces."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from textwrap import shorten
 
 from tests.compatibility.attempt import SERVES, Outcome
-from tests.compatibility.pods import Pod
-from tests.compatibility.releases import RELEASES
+from tests.e2e.releases import RELEASES
 
 HEADINGS = (
     *("wheels", "run on", "frontend's probes", "workers' probes", "model listed", "completion", "SIGTERM"),
@@ -34,18 +33,6 @@ def build_missing(day: str, reason: str) -> Cells:
     return (day, f"not installed: {reason}", *(NOTHING for _ in HEADINGS[3:]))
 
 
-def find_changes(before: Iterable[Pod], after: Iterable[Pod]) -> list[str]:
-    """What is rendered differently, by role: names of variables and probes, or `arguments`."""
-    old = {pod.name: pod for pod in before}
-    found = {
-        f"{'frontend' if pod.is_frontend else 'worker'}: {change}"
-        for pod in after
-        if pod.name in old
-        for change in _changes_of(old[pod.name], pod)
-    }
-    return sorted(found)
-
-
 def read_rows(text: str) -> dict[str, Cells]:
     """The cells of a page by release."""
     found = _PART.search(text)
@@ -69,11 +56,3 @@ def _tell(said: Mapping[str, str]) -> str:
     if len(set(said.values())) == 1:
         return next(iter(said.values())) or NOTHING
     return "; ".join(f"{graph}: {one or NOTHING}" for graph, one in said.items())
-
-
-def _changes_of(old: Pod, new: Pod) -> Iterable[str]:
-    if old.command != new.command:
-        yield "arguments"
-    yield from (name for name in old.env.keys() | new.env.keys() if old.env.get(name) != new.env.get(name))
-    before, after = ({probe.name: probe for probe in pod.probes} for pod in (old, new))
-    yield from (name for name in before.keys() | after.keys() if before.get(name) != after.get(name))

@@ -2,9 +2,10 @@
 
 from pathlib import Path
 
-from tests.compatibility.attempt import ROOT, SERVES, Outcome
-from tests.compatibility.releases import RELEASES
+from tests.compatibility.attempt import SERVES, Outcome
 from tests.compatibility.table import HEADINGS, build_cells, build_missing, read_rows, write_row
+from tests.e2e.examples import ROOT
+from tests.e2e.releases import RELEASES
 
 PAGE = ROOT / "docs" / "compatibility.md"
 GOOD = Outcome(frontend=SERVES, worker=SERVES, listed=SERVES, completion=SERVES, end="exit 0", seconds=2)
@@ -53,3 +54,10 @@ def test_missing_release_says_why_in_one_cell(tmp_path: Path) -> None:
     write_row(page, "0.9.1", build_missing("2026-11-22", "no wheel | for this machine"))
     (cells,) = read_rows(page.read_text()).values()
     assert cells == ("2026-11-22", "not installed: no wheel / for this machine", *["–"] * 6)
+
+
+def test_pod_that_ended_is_told_before_one_that_waits_for_it() -> None:
+    waiting = Outcome(frontend="readinessProbe /health: 503", worker="ended with 1: no NATS")
+    assert waiting.failure == "ended with 1: no NATS"
+    assert Outcome(frontend=SERVES, worker=SERVES, listed="404", completion="").failure == "404"
+    assert GOOD.failure == ""

@@ -7,8 +7,8 @@ from pathlib import Path
 import click
 
 from tests.cluster import binaries
-from tests.compatibility.releases import NotInstalled, install, releases_folder
 from tests.e2e.bench import name_controller
+from tests.e2e.releases import NotInstalled, install, releases_folder
 from tests.nats_server import NoServer, find_nats
 
 RELEASES = ("0.9.1", "1.6.1")

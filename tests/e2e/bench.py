@@ -14,9 +14,9 @@ from tests.cluster.conversion import converted_plane
 from tests.cluster.dynamo import running_controllers
 from tests.cluster.processes import running
 from tests.cluster.programs import HttpServer, find_metacontroller, hooks_server, metacontroller_server
-from tests.compatibility.releases import Release
-from tests.compatibility.surroundings import write_model
 from tests.e2e.kubelet.kubelet import Kubelet, bind_pods, running_kubelet
+from tests.e2e.model import write_model
+from tests.e2e.releases import Release
 from tests.e2e.simulated_controller import running_simulated
 from tests.nats_server import running_nats
 from tests.ports import free_port

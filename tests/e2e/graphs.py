@@ -12,11 +12,10 @@ from hooks import contract
 from tests.cluster.api_client import ApiClient, wait_for
 from tests.cluster.dynamo import COMPONENT, DYNAMO, GRAPH, condition, is_ready
 from tests.cluster.dynamo import MODEL as MODEL_KIND
-from tests.compatibility.attempt import find_example
-from tests.compatibility.pods import with_release
-from tests.compatibility.surroundings import MODEL
 from tests.contract.backend import Manifest
 from tests.e2e.bench import Bench
+from tests.e2e.examples import find_example, with_release
+from tests.e2e.model import MODEL
 from tests.loopback import on_loopback
 
 READY_SECONDS, ANSWER_SECONDS, CALL_SECONDS = 120.0, 60.0, 20.0

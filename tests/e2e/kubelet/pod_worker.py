@@ -53,6 +53,8 @@ class PodWorker:
         self.name, self.uid = str(pod["metadata"]["name"]), str(pod["metadata"]["uid"])
         self._api, self._pool = api.within(pod["metadata"]["namespace"]), pool
         self._gone = self._halted = False
+        self.ending_seconds = 0.0
+        """How long its containers took to end, once they were asked to."""
         self._written: dict[str, Any] = pod.get("status", {})
         self._volumes: dict[str, Path] | None = None
         self._kubeconfig = Path()
@@ -198,7 +200,8 @@ class PodWorker:
 
     def _end(self) -> None:
         """End all containers, the sidecars after the others and the last first; then the object itself."""
-        deadline = time.monotonic() + (0.0 if self._halted else self._grace())
+        began = time.monotonic()
+        deadline = began + (0.0 if self._halted else self._grace())
         rounds = [[one for one in self.containers if one.role is not Role.SIDECAR]]
         rounds += [[one] for one in reversed(self.containers) if one.role is Role.SIDECAR]
         for containers in rounds:
@@ -213,6 +216,7 @@ class PodWorker:
                     container.poll(time.monotonic())
                 self._tell()
                 time.sleep(TICK_SECONDS / 2)
+        self.ending_seconds = time.monotonic() - began
         if not (self._halted or self._gone):
             self._tell()
             self._delete()

@@ -8,8 +8,8 @@ import pytest
 from tests.cluster import binaries
 from tests.cluster.api_client import ApiClient
 from tests.cluster.namespaces import own_namespace
-from tests.compatibility.releases import NotInstalled, Release, install, releases_folder, tag_of
 from tests.e2e.bench import PREFIX, Bench, running_bench
+from tests.e2e.releases import NotInstalled, Release, install, releases_folder, tag_of
 
 REPORT = pytest.StashKey[list[str]]()
 HERE = Path(__file__).parent

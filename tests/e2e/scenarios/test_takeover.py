@@ -18,8 +18,8 @@ from hooks.k8s.types import Manifest
 from hooks.settings import Settings
 from tests.cluster.api_client import ApiClient, wait_for
 from tests.cluster.dynamo import COMPONENT, DYNAMO, GRAPH, the_graph, wait_until_nothing_is_left
-from tests.compatibility.pods import render
 from tests.e2e.bench import Bench, stopped_hooks
+from tests.e2e.examples import render
 from tests.e2e.graphs import explained, load_graph, touch, wait_for_answer, wait_until_ready
 from tests.e2e.trickle import trickling
 from tests.operating.migration.left_behind import component_status, own

@@ -1,20 +1,11 @@
-"""What a cluster gives a graph: etcd, NATS, an API server, the model in a folder."""
+"""The model of the examples: a folder with a tokenizer of few words, and no weights."""
 
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
-import yaml
-
-from tests.compatibility.api_server import Store, running_api_server
-from tests.etcd_server import running_etcd
-from tests.nats_server import running_nats
-
 MODEL = "Qwen/Qwen3-0.6B"
-"""The model of the examples. Here it is a folder with a tokenizer of few words, and no weights."""
+"""By this name the pods find the folder, and clients ask for it."""
 WORDS = 8192
-API_ADDRESS = "127.0.0.1"
 
 
 def write_model(folder: Path) -> None:
@@ -56,24 +47,3 @@ def write_model(folder: Path) -> None:
     }
     for name, content in files.items():
         (home / name).write_text(json.dumps(content))
-
-
-@contextmanager
-def running_cluster(folder: Path) -> Iterator[tuple[Path, Store]]:
-    """Run the API server and give a kubeconfig for it, and its objects."""
-    with running_api_server(API_ADDRESS) as (url, store):
-        kubeconfig = folder / "kubeconfig"
-        context = {"cluster": "here", "user": "pod", "namespace": "default"}
-        config = {
-            "apiVersion": "v1",
-            "kind": "Config",
-            "clusters": [{"name": "here", "cluster": {"server": url}}],
-            "users": [{"name": "pod", "user": {}}],
-            "contexts": [{"name": "here", "context": context}],
-            "current-context": "here",
-        }
-        kubeconfig.write_text(yaml.safe_dump(config))
-        yield kubeconfig, store
-
-
-__all__ = ["MODEL", "running_cluster", "running_etcd", "running_nats", "write_model"]
