@@ -118,7 +118,9 @@ def explain(bench: Bench, api: ApiClient) -> Iterator[str]:
 
 def _explain_pod(bench: Bench, api: ApiClient, pod: Manifest) -> Iterator[str]:
     name = pod["metadata"]["name"]
-    yield f"pod {name}: {pod.get('status', {}).get('phase')}"
+    kept = ", ".join(pod["metadata"].get("finalizers") or ())
+    ending = f", deleted, kept by {kept}" if kept and "deletionTimestamp" in pod["metadata"] else ""
+    yield f"pod {name}: {pod.get('status', {}).get('phase')}{ending}"
     try:
         worker = bench.kubelet.worker_of(api.namespace, name)
     except LookupError:
