@@ -75,6 +75,11 @@ Where is …?
 * which changes of a condition are Events: hooks/component/events.py, hooks/graph/events.py, hooks/model/events.py
 * a restart: hooks/graph/restart.py
 * the states of a request: hooks/graph/request/phases.py
+* which profiler a request has: hooks/graph/request/profilers.py
+* what a profiler of 1.x is asked: hooks/graph/request/asked_spec.py, hooks/graph/request/asked.py
+* what of a request is refused before a search: hooks/graph/request/asked_rules.py
+* the GPUs of a request: hooks/graph/request/hardware.py
+* a request in v1beta1: hooks/api/v1beta1/graph_request.py, hooks/api/conversion/request_pairs.py
 * a check of an installation: hooks/operating/doctor/checks, hooks/operating/doctor/examination.py
 * which pods no workload of a graph manages: hooks/k8s/unmanaged_pods.py, hooks/operating/unmanaged_pods.py
 * an effect: hooks/metacontroller/effects.py, hooks/clients/effects.py, hooks/offline/simulator/cluster.py

@@ -24,6 +24,7 @@ CONVERSION_PREFIXES = {
     GRAPH.kind: "nvidia.com/dgd-",
     COMPONENT.kind: "nvidia.com/dcd-",
     SCALING_ADAPTER.kind: "nvidia.com/dgdsa-",
+    GRAPH_REQUEST.kind: "nvidia.com/dgdr-",
 }
 """Of the annotations in which an object carries what its version cannot say, by kind; ends with `spec` or `status`."""
 
@@ -91,6 +92,8 @@ ANNOTATION_WORKLOAD_PROVIDER = "nvidia.com/workload-provider"
 """Of a graph: `grove` or `component`, which the Go operator from 1.5 on writes once, when it creates the workload."""
 ANNOTATION_RENDERING = "nvidia.com/dynamo-hooks-rendering"
 ANNOTATION_REQUEST_UID = "dgdr.nvidia.com/uid"
+ANNOTATION_ACCEPT_UNVERIFIED = "nvidia.com/accept-unverified"
+"""Of a request: `true` lets a graph be created that its profiler only guessed."""
 ANNOTATION_RESTART_AT = "nvidia.com/restartAt"
 ANNOTATION_ROLLOUT = "nvidia.com/dynamo-hooks-rollout"
 ANNOTATION_GANG = "scheduling.k8s.io/group-name"
@@ -133,6 +136,15 @@ SHARED_MEMORY_SIZE = "8Gi"
 VLLM_CACHE_PATH = "/root/.cache/vllm"
 DEFAULT_FS_GROUP = 1000
 DEFAULT_HOST_SUFFIX = "local"
+
+# Profilers of 1.0 and later: the systems of which they know data or bounds, and where a model's claim is mounted
+GPU_SKUS = (
+    *("gb200_sxm", "gb10", "b200_sxm", "h200_sxm", "h100_sxm", "h100_pcie", "a100_sxm", "a100_pcie", "a30"),
+    *("l40s", "l40", "l4", "v100_sxm", "v100_pcie", "t4", "mi200", "mi300"),
+)
+MODEL_CACHE_PATH = "/opt/model-cache"
+PROFILER_FINAL_OUTPUT = "final_config.yaml"
+PROFILER_LOG = "profile_sla.log"
 
 # Profiling: the profiler's container, and the files that it writes, which are also the keys of the output ConfigMap
 PROFILER_CONTAINER = "profiler"

@@ -510,6 +510,7 @@ def test_plain_manifests_grant_every_effect() -> None:
 
 EXPLAINS = {
     *(("", "pods", verb) for verb in ("get", "list")),
+    ("", "nodes", "list"),
     *(("", resource, "get") for resource in ("persistentvolumeclaims", "serviceaccounts", "services")),
     ("apps", "deployments", "get"),
     ("networking.k8s.io", "ingresses", "get"),

@@ -94,8 +94,11 @@ TOOLS = ("hooks.offline", "hooks.operating", "hooks.testing")
 SEES_V1BETA1 = frozenset(
     {"hooks.admission.conversion", "hooks.admission.conversion_wire", "hooks.admission.written"}
     | {"hooks.component.kept_fields", "hooks.graph.request.generated_graph"}
+    | {f"hooks.graph.request.{name}" for name in ("asked", "finished_graph", "graph_overrides")}
 )
-"""What of the operator converts objects: the edges, what a conversion left in annotations, and a profiler's output."""
+"""What of the operator converts objects: the edges, what a conversion left in annotations, and a profiler's output.
+
+Profilers of 1.x read requests of v1beta1, and write graphs of it."""
 
 
 def module_of(path: Path) -> str:

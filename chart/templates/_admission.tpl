@@ -114,7 +114,7 @@ cert-manager.io/inject-ca-from: {{ .Release.Namespace }}/{{ include "dynamo-hook
 {{- /* The names of the CRDs with two versions, as a YAML list; empty if v1beta1 is off. */ -}}
 {{- define "dynamo-hooks.convertedDefinitions" -}}
 {{- if .Values.v1beta1.enabled -}}
-{{- range $plural := list "dynamocomponentdeployments" "dynamographdeployments" "dynamographdeploymentscalingadapters" }}
+{{- range $plural := list "dynamocomponentdeployments" "dynamographdeploymentrequests" "dynamographdeployments" "dynamographdeploymentscalingadapters" }}
 - {{ $plural }}.nvidia.com
 {{- end -}}
 {{- end -}}

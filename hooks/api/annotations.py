@@ -4,7 +4,7 @@ import types
 from collections.abc import Mapping
 from typing import Any, Union, get_args, get_origin
 
-SCALAR_TYPES: Mapping[Any, str] = {str: "string", int: "integer", bool: "boolean"}
+SCALAR_TYPES: Mapping[Any, str] = {str: "string", int: "integer", bool: "boolean", float: "number"}
 """Python type to the JSON schema's name of it."""
 
 

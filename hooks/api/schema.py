@@ -30,6 +30,8 @@ SCALING_BEHAVIOR = "io.k8s.api.autoscaling.v2.HorizontalPodAutoscalerBehavior"
 TOLERATION = "io.k8s.api.core.v1.Toleration"
 
 ENGINES = tuple(engine.value for engine in Engine)
+ENGINES_OR_AUTO = ("auto", *ENGINES)
+"""The engines of a request: `auto` leaves the choice to the profiler."""
 BACKENDS = (Engine.SGLANG.value, Engine.VLLM.value, Engine.TRTLLM.value)
 """The engines in the order in which upstream's schema has them in `backendFramework`."""
 

@@ -20,6 +20,7 @@ from hooks.offline.manifests.reading import ManifestFaults
 from hooks.offline.manifests.together import check_whole, load_together
 from hooks.offline.manifests.writing import guard_output
 from hooks.offline.rendering import every_child
+from hooks.offline.simulation.gpu_node import NODE_NOTE, add_gpu_node, needs_node
 from hooks.offline.simulation.processes import ServerFailed
 from hooks.offline.simulation.report import (
     ProgressView,
@@ -165,6 +166,9 @@ def simulate(  # noqa: PLR0913, PLR0917 - one parameter for each option
     """
     settings = read_offline_settings(set_values)
     loaded = load_together(paths, namespace, Selection(values=values))
+    if needs_node(loaded.documents):
+        click.echo(NODE_NOTE, err=True)
+        loaded = add_gpu_node(loaded)
     try:
         checked = check_whole(loaded, settings, installed)
     except ManifestFaults as error:

@@ -113,24 +113,15 @@ _MODEL_RULES = (
     _immutable(model.BASE_MODEL, "baseModelName"),
 )
 
-_STARTED = "['Profiling', 'Deploying', 'Ready', 'DeploymentDeleted']"
-_FROZEN = "oldSelf.?status.?conditions[?0].?reason.orValue('') == 'SpecChangeRejected'"
+STARTED = "['Profiling', 'Deploying', 'Ready', 'DeploymentDeleted']"
+FROZEN = "oldSelf.?status.?conditions[?0].?reason.orValue('') == 'SpecChangeRejected'"
 """A forbidden change was stored, and Ready, the first condition, says so; the user must be able to undo it."""
-
-_PROFILING: At = ("spec", "profilingConfig")
 
 _REQUEST_RULES = (
     cel_rule(
-        request.PROFILER_IMAGE,
-        _PROFILING,
-        "size(self.?profilerImage.orValue('')) > 0",
-        SPEC / "profilingConfig.profilerImage",
-    ),
-    cel_rule(request.PROFILING_CONFIG, _PROFILING, "has(self.config)", SPEC / "profilingConfig.config"),
-    cel_rule(
         request.PROFILING_STARTED,
         (),
-        f"!(oldSelf.?status.?state.orValue('') in {_STARTED}) || self.spec == oldSelf.spec || {_FROZEN}",
+        f"!(oldSelf.?status.?state.orValue('') in {STARTED}) || self.spec == oldSelf.spec || {FROZEN}",
         HERE,
         values={"state": Phrase("%s", ("oldSelf.status.state",))},
     ),

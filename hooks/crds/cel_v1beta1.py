@@ -14,9 +14,9 @@ from hooks.api.v1beta1.component_spec import NAME_LENGTH
 from hooks.crds.cel import NAME, At, CelRule, Phrase, cel_rule, fill_text, format_text, name_rule
 from hooks.crds.cel_components import COMPONENT_RULES, COMPONENTS, GRAPHS_COMPONENT_RULES, ComponentRule, of_graph
 from hooks.crds.cel_graph import LABEL, NAME_LENGTH_RULE, restart_rules, say_changes
-from hooks.crds.cel_rules import BACKEND, COMPONENT_NAME_RULE, LONE_MIN_AVAILABLE, adapter_rules
-from hooks.problems import SPEC, Rule
-from hooks.rules import graph, topology, v1beta1
+from hooks.crds.cel_rules import BACKEND, COMPONENT_NAME_RULE, FROZEN, LONE_MIN_AVAILABLE, adapter_rules
+from hooks.problems import HERE, SPEC, FieldPath, Rule
+from hooks.rules import graph, request, topology, v1beta1
 from hooks.rules.v1beta1 import in_v1beta1
 
 _SPEC: At = ("spec",)
@@ -167,6 +167,52 @@ _CHANGE_RULES = (
     of_graph(ComponentRule(topology.TOPOLOGY_CHANGE_OF_SERVICE, _CONSTRAINT_CHANGED, Phrase(".topologyConstraint"))),
 )
 
+_STARTED = "['Profiling', 'Ready', 'Deploying', 'Deployed']"
+_DELETED = "oldSelf.?status.?deployment.?state.orValue('') == 'Deleted'"
+
+_RELEASE = "self.spec.?runtimeVersionOverride.orValue('')"
+_TAG = "[vV]?[0-9]+[.][0-9]+[.][0-9]+([-+].*)?$"
+_NAMES_NONE = f"size({_RELEASE}) == 0 && has(self.spec.image) && !self.spec.image.matches(':{_TAG}')"
+_OLD_TAG, _OLD_RELEASE = "self.spec.image.matches(':[vV]?0[.]')", "self.spec.runtimeVersionOverride.startsWith('0.')"
+_IS_OLD = f"has(self.spec.image) && (size({_RELEASE}) == 0 ? {_OLD_TAG} : {_OLD_RELEASE})"
+_IMAGE = Phrase("%s", ("self.spec.image",))
+
+
+def _new_request_rule(rule: Rule, broken: str, **values: Phrase | FieldPath) -> CelRule:
+    """A rule that is evaluated on create; a request of v1alpha1 that exists may break it."""
+    return name_rule(rule, broken, format_text(fill_text(rule.text, **values)))
+
+
+_REQUEST_RULES = (
+    _new_request_rule(request.PROFILER_VERSION, _NAMES_NONE, path=SPEC / "runtimeVersionOverride", image=_IMAGE),
+    _new_request_rule(
+        request.PROFILER_BEFORE_BETA,
+        _IS_OLD,
+        path=SPEC / "image",
+        version=Phrase("0.x"),
+    ),
+    cel_rule(
+        v1beta1.THOROUGH_AUTO,
+        _SPEC,
+        "!has(self.searchStrategy) || self.searchStrategy != 'thorough' || has(self.backend) && self.backend != 'auto'",
+        SPEC / "searchStrategy",
+        values={"backend": Phrase("spec.backend")},
+    ),
+    cel_rule(
+        v1beta1.BOTH_RATES, ("spec", "workload"), "!has(self.concurrency) || !has(self.requestRate)", SPEC / "workload"
+    ),
+    cel_rule(
+        v1beta1.BOTH_GOALS, ("spec", "sla"), "!has(self.e2eLatency) || !has(self.ttft) && !has(self.itl)", SPEC / "sla"
+    ),
+    cel_rule(
+        request.PROFILING_STARTED,
+        (),
+        f"!(oldSelf.?status.?phase.orValue('') in {_STARTED} || {_DELETED}) || self.spec == oldSelf.spec || {FROZEN}",
+        HERE,
+        values={"state": Phrase("%s", ("oldSelf.status.phase",))},
+    ),
+)
+
 V1BETA1_RULES: Mapping[str, tuple[CelRule, ...]] = {
     contract.GRAPH.kind: (
         *_COMPONENTS_RULES,
@@ -187,5 +233,6 @@ V1BETA1_RULES: Mapping[str, tuple[CelRule, ...]] = {
         cel_rule(v1beta1.TYPE_CHANGE, _SPEC, f"!({_TYPE_CHANGED.format(old='oldSelf', new='self')})", SPEC / "type"),
     ),
     contract.SCALING_ADAPTER.kind: adapter_rules("componentName"),
+    contract.GRAPH_REQUEST.kind: _REQUEST_RULES,
 }
 """By kind, in the order in which the API server names broken ones."""

@@ -4,7 +4,6 @@ from hooks import contract
 from hooks.k8s.types import GroupVersionKind, ReadManifest
 from hooks.problems import HERE, Problem
 from hooks.rules import schema as rules
-from hooks.rules.v1beta1 import REQUEST_VERSION
 
 _STORED = f"{contract.GROUP}/{contract.VERSION}"
 _BETA = f"{contract.GROUP}/{contract.BETA_VERSION}"
@@ -21,8 +20,6 @@ def find_version_problem(kind: GroupVersionKind) -> Problem | None:
     served = served_versions(kind.kind)
     if kind.api_version in served:
         return None
-    if kind.kind == contract.GRAPH_REQUEST.kind and kind.api_version == _BETA:
-        return REQUEST_VERSION.at(_PATH, found=kind.api_version, wanted=_STORED)
     return rules.VERSION.at(_PATH, found=kind.api_version, wanted=" or ".join(served))
 
 

@@ -8,6 +8,7 @@ Source: Dynamo operator 1.x, api/v1beta1/*_types.go (kubebuilder markers).
 from hooks import contract
 from hooks.api.v1beta1.component import ComponentDeployment
 from hooks.api.v1beta1.graph import GraphDeployment
+from hooks.api.v1beta1.graph_request import GraphRequest
 from hooks.api.v1beta1.scaling_adapter import GraphScalingAdapter
 from hooks.crds.resources import (
     ADAPTERS_STATE,
@@ -26,6 +27,8 @@ from hooks.crds.resources import (
 )
 
 _BACKEND = Column("Backend", ".spec.backendFramework", description="Inference engine, if it is named")
+
+_SUCCEEDED = '.status.conditions[?(@.type=="Succeeded")]'
 
 V1BETA1_RESOURCES = (
     CustomResource(
@@ -71,5 +74,21 @@ V1BETA1_RESOURCES = (
             *ADAPTERS_STATE,
         ),
         subresources={"status": {}, "scale": dict(SCALE)},
+    ),
+    CustomResource(
+        kind=contract.GRAPH_REQUEST.kind,
+        version=contract.BETA_VERSION,
+        short_name="dgdr",
+        model=GraphRequest,
+        columns=(
+            Column("Model", ".spec.model"),
+            Column("Backend", ".spec.backend"),
+            Column("Phase", ".status.phase"),
+            Column("Profiling", ".status.profilingPhase", description="The profiler's own phase"),
+            Column("Reason", f"{_SUCCEEDED}.reason", description="Reason of the condition Succeeded"),
+            Column("Message", f"{_SUCCEEDED}.message", description="What is done, or what is in the way"),
+            Column("DGD", ".status.dgdName", description="Name of the graph"),
+            AGE,
+        ),
     ),
 )

@@ -96,6 +96,7 @@ class Container(TypedDict):
     image: NotRequired[str]
     command: NotRequired[list[str]]
     args: NotRequired[list[str]]
+    workingDir: NotRequired[str]
     env: NotRequired[list[EnvVar]]
     envFrom: NotRequired[list[dict[str, Any]]]
     ports: NotRequired[list[ContainerPort]]

@@ -11,6 +11,7 @@ from types import ModuleType
 from hooks.problems import Place, Reason, Rule
 from hooks.rules import (
     adapter,
+    asked,
     component,
     config,
     graph,
@@ -31,7 +32,7 @@ from hooks.rules import (
 
 _MODULES: tuple[ModuleType, ...] = (
     *(reading, schema, graph, config, grove, topology, spec, preview, pod, pod_values, component, slips),
-    *(model, request, profiling, adapter, installation),
+    *(model, request, asked, profiling, adapter, installation),
 )
 
 TABLE: tuple[Rule, ...] = tuple(value for m in _MODULES for value in vars(m).values() if isinstance(value, Rule))

@@ -5,19 +5,53 @@ Source: Dynamo operator, internal/webhook/validation/dynamographdeploymentreques
 
 from hooks.problems import Place, Reason, Rule, Severity
 
-PROFILER_IMAGE = Rule(name="profiler-image", text="{path} is required", reason=Reason.REQUIRED, place=Place.CEL)
-PROFILER_RELEASE = Rule(
-    name="profiler-release",
+PROFILER_IMAGE = Rule(
+    name="profiler-image",
+    text="{path} is required, because the setting profiler_image is empty",
+    reason=Reason.REQUIRED,
+    place=Place.WEBHOOK,
+    why="it needs the installation's settings",
+)
+PROFILER_BEFORE_BETA = Rule(
+    name="profiler-before-v1beta1",
     text=(
-        "{path}: is a profiler of Dynamo {version}; requests of v1alpha1 start the profiler of 0.x, which 1.0 and "
-        "later do not have; use an image of 0.9, or run the profiler of {version} yourself and apply the graph "
-        "that it writes"
+        "{path}: is a profiler of Dynamo {version}, which reads requests of v1alpha1 only; name the dynamo-planner "
+        "image of 1.1 or later, or the dynamo-frontend image of 1.0"
     ),
     place=Place.WEBHOOK,
     why="it reads a version in the tag of an image",
 )
+PROFILER_VERSION = Rule(
+    name="profiler-version",
+    text=(
+        "{path}: is required, because the tag of {image} says no release; write the release of Dynamo that is in it, "
+        "for example 1.5.1"
+    ),
+    reason=Reason.REQUIRED,
+    place=Place.WEBHOOK,
+    why="it reads a version in the tag of an image",
+)
+PROFILER_ENGINE = Rule(
+    name="profiler-engine",
+    text="{path}: a profiler of Dynamo 0.x measures one engine; write sglang, trtllm or vllm",
+    place=Place.WEBHOOK,
+    why="it reads a version in the tag of an image",
+)
+PROFILER_DIGEST = Rule(
+    name="profiler-digest",
+    text=(
+        "{path}: names an image by its digest; the profiler would give the same digest to images of workers, which do "
+        "not exist; name the image by a tag"
+    ),
+    place=Place.WEBHOOK,
+    why="a profiler of 0.x may be named by a digest, and the tag says the release",
+)
 PROFILING_CONFIG = Rule(
-    name="profiling-config", text="{path} is required and must not be empty", reason=Reason.REQUIRED, place=Place.CEL
+    name="profiling-config",
+    text="{path} is required and must not be empty",
+    reason=Reason.REQUIRED,
+    place=Place.WEBHOOK,
+    why="profilers of 1.0 and later need none, and the tag of the image says the release",
 )
 GPU_DISCOVERY = Rule(
     name="gpu-discovery",

@@ -71,13 +71,17 @@ SCALING_GROUP_IGNORED = Rule(
     severity=Severity.WARNING,
 )
 
-REQUEST_VERSION = Rule(
-    name="request-version",
-    text=(
-        "{path}: is {found}; requests of v1beta1 are not supported, because they are for another profiler; write "
-        "{wanted} with its fields backend and profilingConfig, or run the profiler yourself and apply the graph that "
-        "it writes, which may be v1beta1"
-    ),
+# Of requests; a profiler would say them after its search
+THOROUGH_AUTO = Rule(
+    name="thorough-auto",
+    text="{path}: is thorough, which measures one engine; write sglang, trtllm or vllm into {backend}",
+    place=Place.CEL,
+)
+BOTH_RATES = Rule(
+    name="both-rates", text="{path}: concurrency and requestRate exclude each other; leave one out", place=Place.CEL
+)
+BOTH_GOALS = Rule(
+    name="both-goals", text="{path}: e2eLatency excludes ttft and itl; leave it or them out", place=Place.CEL
 )
 
 TABLE: tuple[Rule, ...] = tuple(value for value in vars().values() if isinstance(value, Rule))

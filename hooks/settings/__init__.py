@@ -76,10 +76,20 @@ class Settings(BaseModel):
     hooks_image: types.Image = Field(
         "", description="image of the hooks themselves; a container of it copies a profiler's output"
     )
+    profiler_image: types.Image = Field(
+        "nvcr.io/nvidia/ai-dynamo/dynamo-planner:1.5.1",
+        description="image of the profiler of a request that names none",
+    )
     profiler_module: types.PythonModule = Field(
-        "benchmarks.profiler.profile_sla", description="Python module that a profiler's container runs"
+        "benchmarks.profiler.profile_sla",
+        description="Python module that a profiler's container runs, of releases before 1.0",
     )
     profiling_deadline: types.Seconds = Field(86_400.0, description="seconds after which a profiling Job fails")
+    unverified_graphs: Literal["wait", "apply"] = Field(
+        "wait",
+        description="what becomes of a graph that a profiler only guessed, if `autoApply` is on: it has to `wait` "
+        "until the request's annotation `nvidia.com/accept-unverified` is true, or the hooks `apply` it",
+    )
     image_pull_secrets: Literal["labelled", "all", "off"] = Field(
         "labelled",
         description="which registry Secrets are matched to images: those with the label, `all`, or none (`off`)",

@@ -110,9 +110,9 @@ def test_field_that_says_no_schema_is_refused() -> None:
 
 def test_type_without_a_schema_is_refused() -> None:
     class Odd(ApiModel):
-        """Has a fraction."""
+        """Has bytes."""
 
-        share: Annotated[float, Schema("A share.")] = 0.0
+        share: Annotated[bytes, Schema("A share.")] = b""
 
     with pytest.raises(TypeError, match="there is no schema for"):
         build_object_schema(Odd)

@@ -13,7 +13,10 @@ from hooks.cli.crds import crds
 from hooks.crds import build_crds
 from hooks.metacontroller import install_files
 
-CONVERTED = {"dynamocomponentdeployments", "dynamographdeployments", "dynamographdeploymentscalingadapters"}
+CONVERTED = {
+    *("dynamocomponentdeployments", "dynamographdeploymentrequests", "dynamographdeployments"),
+    "dynamographdeploymentscalingadapters",
+}
 CERTIFICATE = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"
 
 

@@ -8,7 +8,7 @@ import yaml
 from click.testing import CliRunner, Result
 
 from hooks.cli.main import main
-from tests.cli.versions import ALPHA, BETA, BETA_ADAPTER, BETA_COMPONENT, BETA_REQUEST, CONFIG_MAP
+from tests.cli.versions import ALPHA, BETA, BETA_ADAPTER, BETA_COMPONENT, CONFIG_MAP
 from tests.fuzzing.mutations import list_paths, put
 
 ADAPTER_IS_ON = (
@@ -181,16 +181,8 @@ def test_second_endpoint_picker_is_refused_by_its_type() -> None:
             "apiVersion: nvidia.com/v1beta1\nkind: DynamoModel\nmetadata: {name: m}\n",
             "apiVersion: is nvidia.com/v1beta1, should be nvidia.com/v1alpha1",
         ),
-        (
-            BETA_REQUEST,
-            (
-                "apiVersion: is nvidia.com/v1beta1; requests of v1beta1 are not supported, because they are for "
-                "another profiler; write nvidia.com/v1alpha1 with its fields backend and profilingConfig, or run the "
-                "profiler yourself and apply the graph that it writes, which may be v1beta1"
-            ),
-        ),
     ],
-    ids=["unknown", "model", "request"],
+    ids=["unknown", "model"],
 )
 @pytest.mark.parametrize("command", ["validate", "render", "simulate", "convert"])
 def test_version_that_is_not_served_is_refused_with_those_that_are(command: str, manifest: str, fault: str) -> None:

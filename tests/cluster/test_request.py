@@ -114,6 +114,7 @@ def test_request_becomes_a_running_graph(api: ApiClient) -> None:
     ready = wait_for_state(api, "Ready")
     assert {c["type"]: c["status"] for c in ready["status"]["conditions"]} == {
         "Ready": "True",
+        "Succeeded": "True",
         "Validation": "True",
         "Profiling": "True",
         "SpecGenerated": "True",

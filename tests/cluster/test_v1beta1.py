@@ -113,7 +113,7 @@ def both_versions(admin: ApiClient, plane: ControlPlane, tmp_path: Path) -> Iter
 
 
 def test_client_side_apply_takes_definitions_of_both_versions(both_versions: list[Manifest], admin: ApiClient) -> None:
-    assert [crd["spec"]["names"]["shortNames"] for crd in both_versions] == [["dgd"], ["dcd"], ["dgdsa"]]
+    assert [crd["spec"]["names"]["shortNames"] for crd in both_versions] == [["dgd"], ["dcd"], ["dgdr"], ["dgdsa"]]
     for crd in both_versions:
         stored = admin.get(*CRD, crd["metadata"]["name"])
         assert stored is not None

@@ -5,7 +5,7 @@ from typing import Any
 
 Json = Any
 GRAPH, COMPONENT = "DynamoGraphDeployment", "DynamoComponentDeployment"
-ADAPTER = "DynamoGraphDeploymentScalingAdapter"
+ADAPTER, REQUEST = "DynamoGraphDeploymentScalingAdapter", "DynamoGraphDeploymentRequest"
 LONG = "g" * 64
 
 
@@ -285,4 +285,27 @@ UNKNOWN = (
     fine("adapter-switched-on", of(one("a", scalingAdapter={}))),
 )
 
-BETA_CASES = (*COMPONENTS, *RESTARTS, *PODS, *EPPS, *TOPOLOGIES, *CHANGES, *SINGLES, *UNKNOWN)
+
+def asked(name: str, said: str = "", **spec: Json) -> BetaCase:
+    """A request of v1beta1."""
+    return BetaCase(id=name, kind=REQUEST, spec={"model": "m", **spec}, said=said)
+
+
+OLDER = "is a profiler of Dynamo 0."
+REQUESTS = (
+    asked("request"),
+    asked("request-of-a-release", image="r/dynamo-planner:1.5.1", backend="vllm"),
+    asked("request-of-a-tag", image="r/dynamo-planner:mine", runtimeVersionOverride="1.5.1"),
+    asked("request-without-model", "spec.model", model=""),
+    asked("request-of-no-release", "the tag of r/p:mine says no release", image="r/p:mine"),
+    asked("request-of-0.9", OLDER, image="r/p:0.9.1"),
+    asked("request-for-0.9", OLDER, image="r/p:mine", runtimeVersionOverride="0.9.1"),
+    asked("request-thorough-auto", "spec.searchStrategy: is thorough", searchStrategy="thorough", backend="auto"),
+    asked("request-thorough", searchStrategy="thorough", backend="sglang"),
+    asked("request-rates", "spec.workload: concurrency and", workload={"concurrency": 1.5, "requestRate": 2.5}),
+    asked("request-goals", "spec.sla: e2eLatency excludes", sla={"e2eLatency": 5.5, "itl": 2.5}),
+    asked("request-gpu", "spec.hardware.gpuSku", hardware={"gpuSku": "h900"}),
+    asked("request-router", 'unknown field "spec.features.kvRouter"', features={"kvRouter": {}}),
+)
+
+BETA_CASES = (*COMPONENTS, *RESTARTS, *PODS, *EPPS, *TOPOLOGIES, *CHANGES, *SINGLES, *UNKNOWN, *REQUESTS)

@@ -201,7 +201,7 @@ REFUSED = (
         "mocker-is-no-backend",
         REQUEST,
         request(backend="mocker"),
-        ('spec.backend: is "mocker", should be one of vllm, sglang, trtllm',),
+        ('spec.backend: is "mocker", should be one of auto, vllm, sglang, trtllm',),
     ),
     Refused(
         "unknown-restart-type",

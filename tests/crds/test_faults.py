@@ -60,7 +60,6 @@ HEADERS = [
     ("nvidia.com/v1alpha1", "Pod", "kind", "should be one of DynamoGraphDeployment, "),
     ("nvidia.com/v1", "DynamoGraphDeployment", "apiVersion", "should be nvidia.com/v1alpha1 or nvidia.com/v1beta1"),
     ("nvidia.com/v1beta1", "DynamoModel", "apiVersion", "should be nvidia.com/v1alpha1"),
-    ("nvidia.com/v1beta1", "DynamoGraphDeploymentRequest", "apiVersion", "requests of v1beta1 are not supported"),
 ]
 
 

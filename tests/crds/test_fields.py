@@ -119,13 +119,13 @@ FIELDS = [
             "autoApply backend deploymentOverrides enableGpuDiscovery model profilingConfig runtimeVersionOverride "
             "useMocker"
         ),
-        "backend model profilingConfig",
+        "model",
     ),
     (
         DGDR,
         "spec.profilingConfig",
         "config configMapRef nodeSelector outputPVC profilerImage resources tolerations",
-        "profilerImage",
+        "",
     ),
     (DGDR, "spec.profilingConfig.configMapRef", "key name", "name"),
     (DGDR, "spec.profilingConfig.resources", "claims limits requests", ""),
@@ -133,7 +133,10 @@ FIELDS = [
     (
         DGDR,
         "status",
-        "backend conditions deployment generatedDeployment observedGeneration profilingResults specHash state",
+        (
+            "backend conditions deployment deploymentInfo generatedDeployment hardware observedGeneration "
+            "profilingJobName profilingPhase profilingResults specHash state"
+        ),
         "",
     ),
     (DGDR, "status.deployment", "created name namespace state", ""),
@@ -291,7 +294,7 @@ LEAVES: list[tuple[str, str, Node]] = [
     (DM, "status.endpoints[].ready", BOOLEAN),
     (DM, "status.endpoints[].since", TIME),
     (DGDR, "spec.model", STRING),
-    (DGDR, "spec.backend", REQUEST_ENGINE),
+    (DGDR, "spec.backend", {**STRING, "enum": ["auto", "vllm", "sglang", "trtllm"]}),
     (DGDR, "spec.useMocker", {**BOOLEAN, "default": False}),
     (DGDR, "spec.enableGpuDiscovery", {**BOOLEAN, "default": False}),
     (DGDR, "spec.autoApply", {**BOOLEAN, "default": False}),

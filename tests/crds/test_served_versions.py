@@ -2,7 +2,6 @@
 
 import pytest
 
-from hooks import contract
 from hooks.api.conversion import CONVERTIBLE_KINDS, GROUP_VERSIONS
 from hooks.crds.definitions import CUSTOM_RESOURCES
 from hooks.crds.served_versions import find_version_problem, is_beta, served_versions
@@ -22,13 +21,3 @@ def test_kinds_of_v1beta1_are_those_that_can_be_converted(kind: str) -> None:
 def test_object_with_an_odd_header_is_none_of_v1beta1() -> None:
     assert not is_beta({})
     assert not is_beta({"apiVersion": GROUP_VERSIONS[1], "kind": {"a": []}})
-
-
-def test_request_of_v1beta1_is_refused_with_the_reason() -> None:
-    problem = find_version_problem(GroupVersionKind.of("nvidia.com/v1beta1", contract.GRAPH_REQUEST.kind))
-    assert problem is not None
-    assert problem.text == (
-        "apiVersion: is nvidia.com/v1beta1; requests of v1beta1 are not supported, because they are for another "
-        "profiler; write nvidia.com/v1alpha1 with its fields backend and profilingConfig, or run the profiler yourself "
-        "and apply the graph that it writes, which may be v1beta1"
-    )

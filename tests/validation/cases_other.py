@@ -129,7 +129,22 @@ MODELS = (
     ),
 )
 
-IMAGE = "spec.profilingConfig.profilerImage is required"
+IMAGE = "spec.profilingConfig.profilerImage is required, because the setting profiler_image is empty"
+NO_IMAGE = {"profiler_image": ""}
+NO_ENGINE = "spec.backend: a profiler of Dynamo 0.x measures one engine; write sglang, trtllm or vllm"
+DIGEST = (
+    "spec.profilingConfig.profilerImage: names an image by its digest; the profiler would give the same digest to "
+    "images of workers, which do not exist; name the image by a tag"
+)
+NO_RELEASE = (
+    "spec.runtimeVersionOverride: is required, because the tag of p:mine says no release; write the release of Dynamo "
+    "that is in it, for example 1.5.1"
+)
+BETA_ONLY = {"nvidia.com/dgdr-spec": '{"version":1,"spec":{"searchStrategy":"rapid"}}'}
+TOO_OLD = (
+    "spec.profilingConfig.profilerImage: is a profiler of Dynamo 0.9.1, which reads requests of v1alpha1 only; name "
+    "the dynamo-planner image of 1.1 or later, or the dynamo-frontend image of 1.0"
+)
 NEEDS_CONFIG = "spec.profilingConfig.config is required and must not be empty"
 RESTRICTED = {"installation": "team-a"}
 DISCOVERY = (
@@ -149,6 +164,10 @@ def rejected(state: str) -> str:
     )
 
 
+def with_annotations(manifest: Manifest, annotations: Json) -> Manifest:
+    return {**manifest, "metadata": {**manifest["metadata"], "annotations": annotations}}
+
+
 def in_state(state: str, **fields: Json) -> Manifest:
     return {**request(**fields), "status": {"state": state}}
 
@@ -165,28 +184,34 @@ def frozen() -> Manifest:
     return {**request(autoApply=True), "status": {"state": "Profiling", "conditions": [condition]}}
 
 
-RELEASE = (
-    "spec.profilingConfig.profilerImage: is a profiler of Dynamo 1.0.0; requests of v1alpha1 start the profiler of "
-    "0.x, which 1.0 and later do not have; use an image of 0.9, or run the profiler of 1.0.0 yourself and apply the "
-    "graph that it writes"
-)
 REQUESTS = (
     Case(
         id="request",
         new=request(model="llama-3-8b"),
         warnings=(MODEL_OVERWRITTEN.format("llama-3-8b"),),
     ),
-    Case(id="no-image", new=request({"profilerImage": "", "config": CONFIG}), problems=(IMAGE,)),
+    Case(
+        id="no-image",
+        new=request({"profilerImage": "", "config": CONFIG}),
+        settings=NO_IMAGE,
+        problems=(IMAGE,),
+    ),
+    Case(id="image-of-the-setting", new=request({"config": CONFIG})),
+    Case(
+        id="no-engine",
+        new=request({"profilerImage": "p:0.9.1", "config": {}}, backend="auto"),
+        problems=(NO_ENGINE,),
+    ),
+    Case(id="digest", new=request({"profilerImage": "p:1.5.1@sha256:12"}), problems=(DIGEST,)),
+    Case(id="no-release", new=request({"profilerImage": "p:mine"}), problems=(NO_RELEASE,)),
+    Case(
+        id="profiler-before-v1beta1",
+        new=with_annotations(request({"profilerImage": "p:0.9.1"}), BETA_ONLY),
+        problems=(TOO_OLD,),
+    ),
     Case(id="profiler-of-0.9", new=request({"profilerImage": "p:0.9.1", "config": CONFIG})),
-    Case(
-        id="profiler-of-1.0", new=request({"profilerImage": "p:v1.0.0-cuda13", "config": CONFIG}), problems=(RELEASE,)
-    ),
-    Case(
-        id="profiler-of-1.0-that-exists",
-        old=request({"profilerImage": "p:v1.0.0-cuda13", "config": CONFIG}),
-        new=request({"profilerImage": "p:v1.0.0-cuda13", "config": CONFIG}, autoApply=True),
-    ),
-    Case(id="no-config", new=request(NO_CONFIG), problems=(NEEDS_CONFIG,)),
+    Case(id="profiler-of-1.0", new=request({"profilerImage": "p:v1.0.0-cuda13", "config": CONFIG})),
+    Case(id="no-config", new=request({**NO_CONFIG, "profilerImage": "p:0.9.1"}), problems=(NEEDS_CONFIG,)),
     Case(id="empty-config", new=request({"profilerImage": "i", "config": {}})),
     Case(id="discovery", new=request(enableGpuDiscovery=True)),
     Case(id="restricted-discovery", new=request(enableGpuDiscovery=True), settings=RESTRICTED, problems=(DISCOVERY,)),
@@ -198,13 +223,14 @@ REQUESTS = (
     ),
     Case(
         id="three-faults",
-        new=request({"profilerImage": ""}, enableGpuDiscovery=True),
+        new=request({"profilerImage": "p:0.9.1"}, enableGpuDiscovery=True, backend="auto"),
         settings=RESTRICTED,
-        problems=(IMAGE, NEEDS_CONFIG, DISCOVERY),
+        problems=(DISCOVERY, NEEDS_CONFIG, NO_ENGINE),
     ),
     Case(
         id="warnings-stay-beside-problems",
         new=request({"profilerImage": "", "config": {"engine": {"backend": "sglang"}}}),
+        settings=NO_IMAGE,
         problems=(IMAGE,),
         warnings=(BACKEND_OVERWRITTEN,),
     ),

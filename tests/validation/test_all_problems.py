@@ -35,9 +35,9 @@ CASES: list[tuple[Manifest, Find, tuple[str, str]]] = [
         ("spec.replicas", "spec.ingress.host"),
     ),
     (
-        objects.request({"profilerImage": 5, "config": None}),
+        objects.request({"profilerImage": "p:0.9.1", "config": {}, "outputPVC": 5}, runtimeVersionOverride="0.9"),
         lambda parent: request_sync.sync(make.sync_request(parent), make.facts()).problems,
-        ("spec.profilingConfig.profilerImage", "spec.profilingConfig.config"),
+        ("spec.profilingConfig.outputPVC", "spec.runtimeVersionOverride"),
     ),
     (
         objects.adapter(replicas=-1, dgdRef={"name": 5, "serviceName": "main"}),

@@ -18,6 +18,9 @@ from hooks.api.conversion.graph_pairs import (
 )
 from hooks.api.conversion.pairs import Frame
 from hooks.api.conversion.remembered import remembered
+from hooks.api.conversion.request_pairs import REQUEST_TABLE
+from hooks.api.conversion.request_shapes import gather_request, spread_request
+from hooks.api.conversion.request_status import REQUEST_STATUS_TABLE
 from hooks.api.conversion.shapes import gather, spread
 from hooks.api.conversion.tables import Table, translate
 from hooks.api.conversion.versions import Version
@@ -93,6 +96,13 @@ def _convert_replicas(version: Version, replicas: Json, saved: Json) -> tuple[Js
     return _CONVERT_REPLICAS[version](replicas, saved if isinstance(saved, dict) else _NOTHING)
 
 
+def _convert_request_spec(version: Version, spec: Fields, saved: Fields, _name: str) -> Converted:
+    written = version.other
+    former = spread_request(version, saved)
+    translated = translate(REQUEST_TABLE, version, spread_request(written, spec), saved=former)
+    return gather_request(version, translated.result), gather_request(written, translated.kept, sparse=True)
+
+
 def _remember(convert: Callable[[Version, Fields, Fields], Converted]) -> Conversion:
     known = {version: remembered(partial(convert, version), results=128, max_bytes=2**16) for version in Version}
     return lambda version, fields, saved, _name: known[version](fields, saved)
@@ -119,5 +129,6 @@ CONVERSIONS: Mapping[str, tuple[Conversion, Conversion]] = {
     contract.GRAPH.kind: (_remember(_convert_graph_spec), _remember(_convert_graph_status)),
     contract.COMPONENT.kind: (_convert_component_spec, _convert_component_status),
     contract.SCALING_ADAPTER.kind: (_convert_by(ADAPTER_TABLE), _convert_by(SAME_TABLE)),
+    contract.GRAPH_REQUEST.kind: (_convert_request_spec, _convert_by(REQUEST_STATUS_TABLE)),
 }
 """The conversions of spec and status, by kind."""

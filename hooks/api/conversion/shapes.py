@@ -24,12 +24,12 @@ def gather(version: Version, frames: Frames, *, sparse: bool = False) -> dict[st
     return _gather_alpha(frames) if version is Version.ALPHA else _gather_beta(frames, sparse=sparse)
 
 
-def find_main(containers: Json) -> int | None:
-    """The index of the first container `main`."""
+def find_main(containers: Json, name: str = contract.MAIN_CONTAINER) -> int | None:
+    """The index of the first container `main`, or of another name."""
     if not isinstance(containers, list):
         return None
     for at, container in enumerate(containers):
-        if name_of_item(container) == contract.MAIN_CONTAINER:
+        if name_of_item(container) == name:
             return at
     return None
 
@@ -103,7 +103,7 @@ def _gather_beta(frames: Frames, *, sparse: bool) -> dict[str, Json]:
     pod = _fields(frames, Frame.POD)
     others, order = pod.get("containers"), frames.get(Frame.ORDER)
     if Frame.MAIN in frames or (sparse and (Frame.ORDER in frames or find_main(others) is not None)):
-        pod = {**pod, "containers": _join_containers(frames.get(Frame.MAIN), others, order, sparse=sparse)}
+        pod = {**pod, "containers": join_containers(frames.get(Frame.MAIN), others, order, sparse=sparse)}
     template = {
         **_fields(frames, Frame.TEMPLATE),
         **_entry("metadata", frames, Frame.META),
@@ -127,13 +127,15 @@ def _entry(key: str, frames: Frames, frame: Frame) -> dict[str, Json]:
     return {key: frames[frame]} if frame in frames else {}
 
 
-def _join_containers(main: Json, others: Json, order: Json, *, sparse: bool) -> list[Json]:
+def join_containers(
+    main: Json, others: Json, order: Json, *, sparse: bool, named: str = contract.MAIN_CONTAINER
+) -> list[Json]:
     """The main container among the others: at its place in `order` if that has their names, otherwise first."""
-    container = {"name": contract.MAIN_CONTAINER, **(main if isinstance(main, dict) else {})}
+    container = {"name": named, **(main if isinstance(main, dict) else {})}
     rest = others if isinstance(others, list) else []
-    if not isinstance(order, list) or contract.MAIN_CONTAINER not in order:
+    if not isinstance(order, list) or named not in order:
         return [container, *rest]
-    at = order.index(contract.MAIN_CONTAINER)
+    at = order.index(named)
     names = [*order[:at], *order[at + 1 :]]
     if sparse and not rest:
         rest = [{"name": name} if name is not None else {} for name in names]

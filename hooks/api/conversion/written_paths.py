@@ -12,6 +12,7 @@ from hooks.api.conversion.graph_pairs import LISTED, OBSERVED, REFERENCE_NAMES, 
 from hooks.api.conversion.json_values import name_of_item
 from hooks.api.conversion.versions import Version, spec_annotation, version_of
 from hooks.api.conversion.written_components import ONE_VERSION, written_in_component
+from hooks.api.conversion.written_requests import written_in_request
 from hooks.k8s.types import Json, ReadManifest
 from hooks.problems import METADATA, SPEC, FieldPath, Key
 
@@ -75,6 +76,18 @@ def _adapter_spec(parts: _Parts, _adapter: ReadManifest) -> FieldPath:
     return _at(SPEC, *parts)
 
 
+def _request_spec(parts: _Parts, request: ReadManifest) -> FieldPath:
+    found = written_in_request(parts, _mapping(request.get("spec")))
+    return (_saved(request) or SPEC) if found is None else _at(SPEC, *found)
+
+
+def _request_status(parts: _Parts, _request: ReadManifest) -> FieldPath:
+    first, *rest = parts
+    if first == "generatedDeployment":
+        return _at(_STATUS, "profilingResults", "selectedConfig")
+    return _at(_STATUS, "phase" if first == "state" else first, *rest)
+
+
 def _graph_status(parts: _Parts, _graph: ReadManifest) -> FieldPath:
     match parts:
         case ("services", *rest):
@@ -110,4 +123,6 @@ _WRITERS: Mapping[tuple[str, str], Callable[[_Parts, ReadManifest], FieldPath]] 
     (contract.COMPONENT.kind, "spec"): _component_spec,
     (contract.COMPONENT.kind, "status"): _component_status,
     (contract.SCALING_ADAPTER.kind, "spec"): _adapter_spec,
+    (contract.GRAPH_REQUEST.kind, "spec"): _request_spec,
+    (contract.GRAPH_REQUEST.kind, "status"): _request_status,
 }

@@ -18,6 +18,7 @@ DOMAIN = "^[a-z0-9]([a-z0-9-]*[a-z0-9])?$"
 
 _NAME = r"^[A-Za-z0-9]([-A-Za-z0-9]*[A-Za-z0-9])?$"
 _NUMBER = "(0|[1-9][0-9]{0,3})"
+RUNTIME_VERSION = f"^{_NUMBER}[.]{_NUMBER}[.]{_NUMBER}$"
 _CONTAINERS = 100
 """Most containers of a pod; Kubernetes has no limit. It keeps rules about containers within the cost budget."""
 
@@ -92,7 +93,7 @@ class ComponentSpec(ApiModel):
         Schema(
             "Release of Dynamo that chooses defaults, for example `1.6.0`; the version in the tag of the main "
             "container's image when absent.",
-            pattern=f"^{_NUMBER}[.]{_NUMBER}[.]{_NUMBER}$",
+            pattern=RUNTIME_VERSION,
         ),
     ] = ""
     global_dynamo_namespace: Annotated[bool, Schema("Join the Dynamo namespace that all graphs share.")] = False

@@ -38,7 +38,7 @@ Examples:
 )
 @click.option(
     "--required",
-    type=click.Choice([contract.PROFILER_OUTPUT, contract.PROFILER_MOCKER_OUTPUT]),
+    type=click.Choice([contract.PROFILER_OUTPUT, contract.PROFILER_MOCKER_OUTPUT, contract.PROFILER_FINAL_OUTPUT]),
     default=contract.PROFILER_OUTPUT,
     show_default=True,
     help="The file that the profiler must have written.",
@@ -81,10 +81,10 @@ def copy_output(  # noqa: PLR0913 - one parameter for each option
 ) -> None:
     """Wait until the container `profiler` of this pod has ended, then write its files into a ConfigMap.
 
-    The pod's status shows when it has ended. The ConfigMap is applied server-side and has no owner, so it outlives the
-    Job and the request. The exit status is 0 when the ConfigMap is written, and 143 after SIGTERM. It is 1, with a
-    sentence that is also the container's termination message, if the profiler failed, wrote no output or exceeded the
-    deadline.
+    Meanwhile the ConfigMap has the phase and the message of a profiler that says them. The pod's status shows when it
+    has ended. The ConfigMap is applied server-side and has no owner, so it outlives the Job and the request. The exit
+    status is 0 when the ConfigMap is written, and 143 after SIGTERM. It is 1, with a sentence that is also the
+    container's termination message, if the profiler failed, wrote no output or exceeded the deadline.
 
     The pod's ServiceAccount needs `get` on pods, `create` and `patch` on configmaps.
     """

@@ -15,8 +15,8 @@ from typing import Any, TypeVar
 
 from hooks.clients.api_server import APPLY_PATCH, ApiServer, Conversation, Refused
 from hooks.graph.request.profiler_output import (
-    FILES,
     MAX_CONFIG_MAP_BYTES,
+    READ_FILES,
     CopyTask,
     NoOutput,
     NotEnded,
@@ -77,13 +77,19 @@ class OutputCopier:
 
     def _wait(self, caller: "_Caller") -> Manifest:
         begin, said = self.server.clock(), -SAY_SECONDS
+        relayed: Manifest | None = None
         while True:
             pod = caller.read_pod(self.task.namespace, self.task.pod)
             decision = plan_copy(self.task, pod, read_files(self.folder))
             if isinstance(decision, NoOutput):
+                if decision.report is not None:
+                    self._relay(caller, decision.report)
                 raise CopyFailed(decision.reason)
             if not isinstance(decision, NotEnded):
                 return decision.config_map
+            if decision.progress not in (None, relayed):
+                relayed = decision.progress
+                self._relay(caller, decision.progress)
             passed = self.server.clock() - begin
             if passed - said >= SAY_SECONDS:
                 self.say(f"the profiler is {decision.state}, {passed:.0f} s so far")
@@ -93,11 +99,18 @@ class OutputCopier:
                 raise CopyFailed(f"gave up after {self.deadline_seconds:g} s: the profiler is {decision.state}")
             self.pace.sleep(min(POLL_SECONDS, left))
 
+    def _relay(self, caller: "_Caller", report: Manifest | None) -> None:
+        """Say how far the profiler is, or that it failed; that nobody hears it changes nothing."""
+        try:
+            caller.apply(report or {})
+        except CopyFailed as failure:
+            self.say(str(failure))
+
 
 def read_files(folder: Path) -> dict[str, OutputFile]:
     """The profiler's files that exist; of a large file only slightly more than fits into a ConfigMap."""
     found = {}
-    for name in FILES:
+    for name in READ_FILES:
         try:
             with (folder / name).open("rb") as file:
                 content = file.read(MAX_CONFIG_MAP_BYTES + 1)

@@ -55,13 +55,13 @@ def with_image(spec: Mapping[str, Json], image: str) -> Mapping[str, Json]:
 
 
 def _with_release(spec: Mapping[str, Json], release: str) -> Mapping[str, Json]:
-    """The spec with the request's release of Dynamo for all services, as upstream's profiler writes it."""
+    """The spec with the request's release of Dynamo for all services that say none."""
     if not release:
         return spec
     services = spec.get("services") or {}
     return {
         **spec,
-        "services": {name: {**found, "runtimeVersionOverride": release} for name, found in services.items()},
+        "services": {name: {"runtimeVersionOverride": release, **found} for name, found in services.items()},
     }
 
 

@@ -3,17 +3,27 @@
 Source: Dynamo operator, internal/controller/dynamographdeploymentrequest_controller.go.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
+from hooks import contract
 from hooks.api.graph_request import GraphRequest
-from hooks.graph.request.names import job_name
+from hooks.graph.request.names import job_name, output_config_map_name
 from hooks.graph.request.observe import ObservedRequest
 from hooks.graph.request.phases import Position, RequestState
 from hooks.graph.request.plan import RequestPlan
 from hooks.graph.request.previous import PreviousRequestStatus
-from hooks.graph.request.reasons import DEPLOYMENT_READY, PROFILING, SPEC_GENERATED, VALIDATION, RequestReason
+from hooks.graph.request.profiler_report import KEY_ERROR, KEY_MESSAGE, read_phase
+from hooks.graph.request.reasons import (
+    DEPLOYMENT_READY,
+    PROFILING,
+    SPEC_GENERATED,
+    SUCCEEDED,
+    VALIDATION,
+    VERIFIED,
+    RequestReason,
+)
 from hooks.k8s.conditions import READY, Condition
 from hooks.k8s.types import Json
 from hooks.problems import join_texts
@@ -49,6 +59,7 @@ BEFORE_JOB = frozenset({Position.REFUSED, Position.UNBUILDABLE, Position.PENDING
 _AFTER_GENERATION = frozenset(
     {
         Position.GENERATED,
+        Position.UNACCEPTED,
         Position.CREATING,
         Position.DEPLOYING,
         Position.DEGRADED,
@@ -72,6 +83,7 @@ class StatusInput:
 def describe_conditions(found: StatusInput) -> list[Condition]:
     """The conditions in the order of the phases, without Ready."""
     plan = found.plan
+    verified = [_verified(found)] if plan.unverified else []
     refusal = unmet(VALIDATION, RequestReason.VALIDATION_FAILED, join_texts(plan.problems))
     profiling, deployment = _PROFILING.get(plan.position), _DEPLOYMENT.get(plan.position)
     applied = deployment(found) if deployment else NOT_DEPLOYED
@@ -79,6 +91,7 @@ def describe_conditions(found: StatusInput) -> list[Condition]:
         refusal if plan.position is Position.REFUSED else VALIDATED,
         profiling(found) if profiling else _COMPLETED,
         _spec_generated(found),
+        *verified,
         applied if found.request.spec.auto_apply else _NOT_APPLIED,
     ]
 
@@ -90,11 +103,28 @@ def is_overdue(conditions: list[dict[str, Json]]) -> bool:
 
 def summarise(conditions: list[Condition], state: RequestState) -> Condition:
     """Ready: the last met condition if the request is ready, else the first unmet one, else the last."""
-    if state is RequestState.READY:
+    if state is RequestState.READY and not is_waiting(conditions):
         met = [c for c in conditions if c.status == "True"]
         return replace(met[-1], type=READY)
-    obstacle = next((c for c in conditions if c.status != "True"), conditions[-1])
+    obstacle = next((c for c in conditions if c.status != "True" and c.type != VERIFIED), conditions[-1])
     return replace(obstacle, type=READY, status="False")
+
+
+def is_waiting(conditions: Iterable[Condition]) -> bool:
+    """Whether a graph that is only a guess waits to be accepted."""
+    return any(condition.reason == RequestReason.WAITING_FOR_ACCEPTANCE for condition in conditions)
+
+
+def summarise_as_upstream(conditions: list[Condition], position: Position) -> Condition:
+    """Succeeded, the summary that the Go operator writes from 1.0 on."""
+    state = position.state
+    if position is Position.DEPLOYED:
+        return _met(SUCCEEDED, RequestReason.DEPLOYED, conditions[-1].message)
+    if state is RequestState.READY:
+        generated = next(condition for condition in conditions if condition.type == SPEC_GENERATED)
+        return _met(SUCCEEDED, RequestReason.SPEC_GENERATED, generated.message)
+    obstacle = next((c for c in conditions if c.status != "True" and c.type != VERIFIED), conditions[-1])
+    return replace(obstacle, type=SUCCEEDED, status="False")
 
 
 def _not_begun(_found: StatusInput) -> Condition:
@@ -102,16 +132,45 @@ def _not_begun(_found: StatusInput) -> Condition:
 
 
 def _running(found: StatusInput) -> Condition:
-    job = found.seen.job
+    job, report = found.seen.job, _report(found)
+    said = f": {report[KEY_MESSAGE]}" if report.get(KEY_MESSAGE) else ""
     details = f"; {job.pods}" if job and job.pods else ""
-    return unmet(PROFILING, RequestReason.PROFILING_RUNNING, f"Profiling is in progress{details}")
+    reason = RequestReason(read_phase(report) or RequestReason.PROFILING_RUNNING)
+    return unmet(PROFILING, reason, f"Profiling is in progress{said}{details}")
 
 
 def _failed(found: StatusInput) -> Condition:
-    job = found.seen.job
+    job, report = found.seen.job, _report(found)
     failure, pods = (job.failure, job.pods) if job else ("", "")
-    details = f". Details: {pods}" if pods else ""
-    return unmet(PROFILING, RequestReason.PROFILING_FAILED, f"profiling job failed: {failure}{details}")
+    said = report.get(KEY_ERROR, "")
+    details = f". Details: {pods}" if pods and not (said and said in pods) else ""
+    told = f": {said}" if said else ""
+    return unmet(PROFILING, _failed_reason(report), f"profiling job failed: {failure}{told}{details}")
+
+
+def _failed_reason(report: Mapping[str, str]) -> RequestReason:
+    """The phase in which the profiler failed, if it said so."""
+    phase = f"{read_phase(report)}Failed"
+    return next((reason for reason in RequestReason if reason.value == phase), RequestReason.PROFILING_FAILED)
+
+
+def _report(found: StatusInput) -> Mapping[str, str]:
+    """What the copier says of this request's profiler."""
+    metadata = found.request.metadata
+    config_map = found.seen.config_maps.get((metadata.namespace, output_config_map_name(metadata.name)))
+    return config_map.data if config_map and config_map.request_uid == metadata.uid else {}
+
+
+def _verified(found: StatusInput) -> Condition:
+    return unmet(VERIFIED, RequestReason.UNVERIFIED, found.plan.unverified)
+
+
+def _unaccepted(found: StatusInput) -> Condition:
+    text = (
+        f"DGD {found.plan.target.name} is not created, because its profiler only guessed it: {found.plan.unverified}; "
+        f'to create it, annotate the request with {contract.ANNOTATION_ACCEPT_UNVERIFIED}: "true"'
+    )
+    return unmet(DEPLOYMENT_READY, RequestReason.WAITING_FOR_ACCEPTANCE, text)
 
 
 def _gone(found: StatusInput) -> Condition:
@@ -220,6 +279,7 @@ _PROFILING: Mapping[Position, _Describe] = {
 """The condition Profiling; it is met at every other position."""
 
 _DEPLOYMENT: Mapping[Position, _Describe] = {
+    Position.UNACCEPTED: _unaccepted,
     Position.CREATING: _creating,
     Position.DEPLOYING: _deploying,
     Position.DEGRADED: _degraded,

@@ -9,13 +9,23 @@ from typing import Literal
 
 from hooks.graph.request.conditions import DELETED_BY_USER
 from hooks.graph.request.previous import PreviousRequestStatus
-from hooks.graph.request.reasons import DEPLOYMENT_READY, PROFILING, SPEC_GENERATED, VALIDATION, RequestReason
+from hooks.graph.request.profiler_report import PHASES
+from hooks.graph.request.reasons import (
+    DEPLOYMENT_READY,
+    PROFILING,
+    SPEC_GENERATED,
+    VALIDATION,
+    VERIFIED,
+    RequestReason,
+)
 from hooks.k8s.types import Json, ReadManifest
 from hooks.metacontroller.effects import Event
 from hooks.policy.conditions import change_of, find_change, reference_of
 from hooks.rules.request import PROFILING_STARTED
 
 _R = RequestReason
+_RUNNING = frozenset({_R.PROFILING_RUNNING, *(_R(phase) for phase in PHASES)})
+_FAILED = frozenset({_R.PROFILING_FAILED, *(_R(f"{phase}Failed") for phase in PHASES[:-1])})
 _BEFORE_PROFILING = frozenset({"", _R.PROFILING_PENDING, _R.JOB_CREATION_FAILED})
 _BEFORE_CREATION = frozenset({"", _R.WAITING_FOR_SPEC, _R.DEPLOYMENT_PENDING, _R.DEPLOYMENT_CREATION_FAILED})
 
@@ -74,15 +84,16 @@ _TABLE = (
     ),
     _EventRow(
         condition=PROFILING,
-        to=frozenset({_R.PROFILING_RUNNING, _R.PROFILING_FAILED, _R.PROFILING_COMPLETED}),
+        to=_RUNNING | _FAILED | {_R.PROFILING_COMPLETED},
         since=_BEFORE_PROFILING,
         type="Normal",
         reason="ProfilingJobCreated",
         text="{job}",
     ),
     _warning(PROFILING, _R.JOB_CREATION_FAILED, "ProfilingJobFailed"),
-    _warning(PROFILING, _R.PROFILING_FAILED, "ProfilingCheckFailed"),
+    _EventRow(condition=PROFILING, to=_FAILED, reason="ProfilingCheckFailed"),
     _GENERATED,
+    _warning(VERIFIED, _R.UNVERIFIED),
     _warning(SPEC_GENERATED, _R.GENERATION_FAILED),
     _CREATED,
     _EventRow(condition=DEPLOYMENT_READY, to=frozenset({_R.DEPLOYMENT_READY}), type="Normal", reason="DeploymentReady"),

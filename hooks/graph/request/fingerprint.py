@@ -1,6 +1,7 @@
 """Whether the spec of a request is still the profiled one."""
 
 from hooks.api.graph_request import GraphRequest
+from hooks.graph.request.asked import is_asked_in_beta, read_asked
 from hooks.graph.request.observe import ObservedRequest
 from hooks.graph.request.previous import PreviousRequestStatus
 from hooks.k8s.hashing import canonical_json, short_hash
@@ -13,6 +14,8 @@ def spec_hash(request: GraphRequest) -> str:
     The API server or a client may write the same spec either way.
     """
     fields = request.spec.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+    if is_asked_in_beta(request):
+        fields = {"asked": read_asked(request), **fields}
     return short_hash(canonical_json(_whole_numbers(fields)), 16)
 
 

@@ -11,6 +11,7 @@ from hooks.k8s.types import Json, ReadManifest, labels_of, name_of
 LABEL_COUNT = "nvidia.com/gpu.count"
 LABEL_PRODUCT = "nvidia.com/gpu.product"
 LABEL_MEMORY = "nvidia.com/gpu.memory"
+LABEL_PRESENT = "nvidia.com/gpu.present"
 
 _SYSTEMS = (
     ("GB200", "gb200_sxm"),

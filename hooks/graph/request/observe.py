@@ -14,6 +14,7 @@ from hooks.k8s import kinds
 from hooks.k8s.conditions import READY, find_condition, is_true
 from hooks.k8s.types import (
     GroupVersionKind,
+    Json,
     ReadManifest,
     annotations_of,
     gvk_of,
@@ -23,6 +24,7 @@ from hooks.k8s.types import (
     name_of,
 )
 from hooks.metacontroller.protocol import ObjectQuery, SyncRequest
+from hooks.policy.looking import NOT_YET_READ
 
 LABEL_JOB_NAME = "job-name"
 
@@ -48,6 +50,8 @@ class LiveGraph:
 
     `request` is the namespace and name of the request that its labels name, as labels have them; empty for none.
 
+    `replicas` are those of all components: how many are wanted, and how many are available.
+
     `state` is its `status.state`, and `message` that of its condition Ready. While the graph is being deleted, or its
     status belongs to an older spec, `state` is empty and `message` says so.
     """
@@ -58,6 +62,7 @@ class LiveGraph:
     created: datetime | None
     is_ours: bool
     request: tuple[str, str] = ("", "")
+    replicas: tuple[int, int] = (0, 0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,6 +90,7 @@ class ObservedRequest:
 
     `graphs` and `config_maps` are children and related objects by (namespace, name), `namespaces` are uids by name,
     `children` are in the order of kind and name. `shows_graphs` says that a graph outside `graphs` does not exist.
+    `claims` are names of PersistentVolumeClaims. A fault says why nodes or claims were not read.
     """
 
     job: ObservedJob | None
@@ -93,6 +99,9 @@ class ObservedRequest:
     config_maps: Mapping[tuple[str, str], ObservedConfigMap]
     namespaces: Mapping[str, str]
     nodes: tuple[GpuNode, ...]
+    nodes_fault: str
+    claims: frozenset[str]
+    claims_fault: str
     registry_secrets: tuple[RegistrySecret, ...]
     children: tuple[ObservedChild, ...]
 
@@ -115,6 +124,9 @@ def observe(request: SyncRequest) -> ObservedRequest:
             if not is_deleting(found)
         },
         nodes=observe_nodes(related.of(kinds.NODE)),
+        nodes_fault=_find_fault(request, kinds.NODE),
+        claims=frozenset(name_of(claim) for claim in related.of(kinds.PERSISTENT_VOLUME_CLAIM)),
+        claims_fault=_find_fault(request, kinds.PERSISTENT_VOLUME_CLAIM),
         registry_secrets=observe_registry_secrets(related.of(kinds.SECRET)),
         children=tuple(
             ObservedChild(
@@ -129,6 +141,13 @@ def query_job_pods(parent: ReadManifest) -> ObjectQuery:
     """The query for the pods of the profiling Job, which have the label that the Job controller sets."""
     metadata = parent["metadata"]
     return ObjectQuery(kinds.POD, metadata["namespace"], labels=((LABEL_JOB_NAME, job_name(metadata["name"])),))
+
+
+def _find_fault(request: SyncRequest, kind: GroupVersionKind) -> str:
+    """Why no object of a kind was read; empty if it was."""
+    if request.related.has_kind(kind):
+        return ""
+    return next((fault for query, fault in request.answered.items() if query.kind == kind), "") or NOT_YET_READ
 
 
 def _key(found: ReadManifest) -> tuple[str, str]:
@@ -168,7 +187,22 @@ def _observe_graph(graph: ReadManifest, request_uid: str) -> LiveGraph:
             str(labels_of(graph).get(contract.LABEL_REQUEST_NAMESPACE) or ""),
             str(labels_of(graph).get(contract.LABEL_REQUEST_NAME) or ""),
         ),
+        replicas=_sum_replicas(status.get("services")),
     )
+
+
+def _sum_replicas(services: Json) -> tuple[int, int]:
+    """Wanted and available replicas of all components; a workload without availableReplicas says readyReplicas."""
+    wanted = available = 0
+    for one in services.values() if isinstance(services, Mapping) else ():
+        if isinstance(one, Mapping):
+            wanted += _count(one.get("replicas"))
+            available += _count(one.get("availableReplicas", one.get("readyReplicas")))
+    return wanted, available
+
+
+def _count(value: Json) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) else 0
 
 
 def _why_outdated(graph: ReadManifest) -> str:

@@ -63,13 +63,17 @@ class OutputState(StrEnum):
 
 
 class GeneratedGraphState(StrEnum):
-    """The generated graph in the cluster; `UNWANTED` without autoApply, `GONE` if it existed and no longer does."""
+    """The generated graph in the cluster; `UNWANTED` without autoApply, `GONE` if it existed and no longer does.
+
+    `UNACCEPTED` is a guess, which waits until somebody accepts it.
+    """
 
     UNWANTED = "unwanted"
     ABSENT = "absent"
     PENDING = "pending"
     READY = "ready"
     GONE = "gone"
+    UNACCEPTED = "unaccepted"
 
 
 class Position(StrEnum):
@@ -84,6 +88,7 @@ class Position(StrEnum):
     AWAITING_OUTPUT = "the Job is complete, its output not observed yet"
     GENERATION_FAILED = "the output holds no graph that is accepted"
     GENERATED = "the graph is generated; autoApply is off"
+    UNACCEPTED = "the graph is only a guess, and waits to be accepted"
     CREATING = "the graph will be created"
     DEPLOYING = "the graph is not ready yet"
     DEGRADED = "the graph was ready and no longer is"
@@ -107,6 +112,7 @@ _STATE_OF = {
     Position.AWAITING_OUTPUT: RequestState.PROFILING,
     Position.GENERATION_FAILED: RequestState.FAILED,
     Position.GENERATED: RequestState.READY,
+    Position.UNACCEPTED: RequestState.READY,
     Position.CREATING: RequestState.DEPLOYING,
     Position.DEPLOYING: RequestState.DEPLOYING,
     Position.DEGRADED: RequestState.DEPLOYING,
@@ -184,6 +190,7 @@ TABLE = (
     # Then the profiler's output.
     _row(Position.CREATING, OutputState.USABLE, GeneratedGraphState.ABSENT),
     _row(Position.GENERATED, OutputState.USABLE, GeneratedGraphState.UNWANTED),
+    _row(Position.UNACCEPTED, OutputState.USABLE, GeneratedGraphState.UNACCEPTED),
     _row(Position.GENERATION_FAILED, OutputState.BROKEN, OutputState.OVERDUE),
     # Then the Job.
     _row(Position.PROFILING, JobState.RUNNING),

@@ -4,8 +4,9 @@ If profiling has begun, the caller has checked that the spec is the profiled one
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from hooks import contract
 from hooks.api.graph_request import DeploymentOverrides, GraphRequest
 from hooks.component.pull_secrets import find_pull_secrets
 from hooks.errors import InvalidSpec
@@ -27,9 +28,11 @@ from hooks.graph.request.phases import (
 )
 from hooks.graph.request.preconditions import check_preconditions
 from hooks.graph.request.previous import PreviousRequestStatus
-from hooks.graph.request.validate import find_foreign_namespace, find_profiler_problem
+from hooks.graph.request.profilers import find_profiler
+from hooks.graph.request.validate import find_foreign_namespace
 from hooks.k8s.names import fit_label_value
 from hooks.k8s.types import Json, Manifest
+from hooks.metacontroller.protocol import ObjectQuery
 from hooks.problems import Problem
 from hooks.settings import Settings
 from hooks.settings.facts import Facts
@@ -47,7 +50,8 @@ class RequestPlan:
 
     `problems` say why it cannot continue. `job` and `access` are children to create or keep, `graph` is the graph to
     create; each is None if there is none. `generated` is the graph for the status, `live` the observed one. `remarks`
-    say which objects of the profiler's output cannot be created.
+    say which objects of the profiler's output cannot be created. `hardware` is what is or was profiled for.
+    `unverified` says why the graph is only a guess. `looks_for` is what must be read before profiling can begin.
     """
 
     position: Position
@@ -61,6 +65,9 @@ class RequestPlan:
     generated: Mapping[str, Json] | None
     live: LiveGraph | None
     remarks: tuple[str, ...]
+    hardware: Mapping[str, Json] = field(default_factory=dict)
+    unverified: str = ""
+    looks_for: tuple[ObjectQuery, ...] = ()
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -75,6 +82,8 @@ class _StartDecision:
     spec: SpecState
     problems: tuple[Problem, ...] = ()
     job: JobPlan | None = None
+    hardware: Mapping[str, Json] = field(default_factory=dict)
+    looks_for: tuple[ObjectQuery, ...] = ()
 
 
 def plan_request(
@@ -82,11 +91,13 @@ def plan_request(
 ) -> RequestPlan:
     """Decide the position of a request and its children."""
     start = _plan_start(request, seen, previous, facts.settings)
-    output = find_output(request, seen, previous, facts.now)
+    output = find_output(request, seen, previous, facts)
     target = _find_target(request, output, seen, previous)
     live = _find_live(request, target, output, seen=seen, previous=previous)
     job = seen.job.progress if seen.job else JobState.ABSENT
     graph = _graph_state(request, live, seen, previous)
+    if graph is GeneratedGraphState.ABSENT and output.unverified and not _accepts(request, facts.settings):
+        graph = GeneratedGraphState.UNACCEPTED
     foreign = tuple(find_foreign_namespace(request.metadata.namespace, target.namespace, facts.settings))
     if foreign and graph is GeneratedGraphState.ABSENT and output.state is OutputState.USABLE:
         output = ProfilerOutput(state=OutputState.BROKEN, problems=foreign)
@@ -114,7 +125,16 @@ def plan_request(
         generated=output.graph,
         live=live,
         remarks=output.generated.remarks if output.generated else (),
+        hardware=start.hardware or previous.hardware,
+        unverified=output.unverified,
+        looks_for=start.looks_for,
     )
+
+
+def _accepts(request: GraphRequest, settings: Settings) -> bool:
+    """Whether a graph may be created that its profiler only guessed."""
+    accepted = request.metadata.annotations.get(contract.ANNOTATION_ACCEPT_UNVERIFIED) == "true"
+    return accepted or settings.unverified_graphs == "apply"
 
 
 def _plan_start(
@@ -123,11 +143,14 @@ def _plan_start(
     """Whether profiling can begin; not checked again once the Job exists."""
     if seen.job is not None:
         return _StartDecision(spec=SpecState.ACCEPTED)
-    found = check_preconditions(request, seen, settings)
-    of_profiler = () if previous.state in FIXED_STATES else tuple(find_profiler_problem(request))
-    if problems := (*found.problems, *of_profiler):
-        return _StartDecision(spec=SpecState.REFUSED, problems=problems)
-    images = (request.spec.profiling_config.profiler_image, settings.hooks_image)
+    if previous.state in FIXED_STATES:
+        return _StartDecision(spec=SpecState.ACCEPTED)
+    found = check_preconditions(request, seen, settings, previous)
+    if found.problems:
+        return _StartDecision(spec=SpecState.REFUSED, problems=found.problems, looks_for=found.looks_for)
+    if found.is_open:
+        return _StartDecision(spec=SpecState.ACCEPTED, looks_for=found.looks_for)
+    images = (find_profiler(request, settings).image, settings.hooks_image)
     try:
         job = plan_job(
             request,
@@ -138,7 +161,9 @@ def _plan_start(
         )
     except InvalidSpec as error:
         return _StartDecision(spec=SpecState.UNBUILDABLE, problems=error.problems)
-    return _StartDecision(spec=SpecState.ACCEPTED, job=job)
+    return _StartDecision(
+        spec=SpecState.ACCEPTED, job=job, hardware=found.hardware if job.asked else {}, looks_for=found.looks_for
+    )
 
 
 def _find_target(

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from hooks.graph.components import clean_json
 from hooks.graph.request.phases import RequestState
-from hooks.graph.request.reasons import DEPLOYMENT_READY, PROFILING, VALIDATION, RequestReason
+from hooks.graph.request.reasons import DEPLOYMENT_READY, PROFILING, VALIDATION, VERIFIED, RequestReason
 from hooks.k8s.conditions import READY, find_condition
 from hooks.k8s.types import Json, Manifest
 from hooks.metacontroller.protocol import SyncRequest
@@ -49,6 +49,18 @@ class PreviousRequestStatus:
         found = self.status.get("generatedDeployment")
         metadata = found.get("metadata") if isinstance(found, dict) else None
         return found if isinstance(metadata, dict) and metadata.get("name") else None
+
+    @property
+    def unverified(self) -> str:
+        """Why the graph is only a guess, as last reported; empty if it is none."""
+        found = find_condition(self.conditions, VERIFIED) or {}
+        return str(found.get("message") or "") if found.get("status") == "False" else ""
+
+    @property
+    def hardware(self) -> Mapping[str, Json]:
+        """The GPUs that were profiled for; {} before the Job was made."""
+        found = self.status.get("hardware")
+        return found if isinstance(found, dict) else {}
 
     @property
     def is_deployed(self) -> bool:

@@ -24,7 +24,7 @@ BASE_FILE = PurePosixPath("/config/disagg.yaml")
 _CONFIG = SPEC / "profilingConfig.config"
 _SECTIONS = ("deployment", "engine", "hardware")
 
-_MAX_ARGUMENT_BYTES = 131_071
+MAX_ARGUMENT_BYTES = 131_071
 """Longest argument of a process on Linux, without the final zero byte (MAX_ARG_STRLEN)."""
 
 
@@ -66,9 +66,9 @@ def write_profiler_config(config: Mapping[str, Json]) -> str:
 def find_size_problems(text: str) -> Iterator[Problem]:
     """The problem of a configuration that is too long to be an argument of a process."""
     size = len(text.encode())
-    if size > _MAX_ARGUMENT_BYTES:
+    if size > MAX_ARGUMENT_BYTES:
         other = SPEC / "profilingConfig.configMapRef"
-        yield rules.PROFILER_CONFIG_SIZE.at(_CONFIG, size=size, limit=_MAX_ARGUMENT_BYTES, other=other)
+        yield rules.PROFILER_CONFIG_SIZE.at(_CONFIG, size=size, limit=MAX_ARGUMENT_BYTES, other=other)
 
 
 def uses_ai_configurator(config: Json) -> bool:

@@ -7,18 +7,35 @@ Source: Dynamo operator, internal/controller/dynamographdeploymentrequest_contro
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
 from hooks import contract
+from hooks.graph.request.profiler_report import (
+    FAILED,
+    KEY_ERROR,
+    KEY_MESSAGE,
+    KEY_PHASE,
+    KEY_RESULT,
+    KEY_UNVERIFIED,
+    SUCCEEDED,
+)
 from hooks.k8s import kinds
 from hooks.k8s.names import fit_label_value
 from hooks.k8s.types import Json, Manifest, ReadManifest, build_manifest, build_metadata
 from hooks.k8s.yaml_bounds import STORED
 from hooks.k8s.yaml_reader import read_yaml
 
-FILES = (contract.PROFILER_OUTPUT, contract.PROFILER_MOCKER_OUTPUT, contract.PROFILER_STATUS)
+FILES = (
+    contract.PROFILER_OUTPUT,
+    contract.PROFILER_MOCKER_OUTPUT,
+    contract.PROFILER_FINAL_OUTPUT,
+    contract.PROFILER_STATUS,
+)
 """The files that are copied; the name of each is its key in the ConfigMap."""
+
+READ_FILES = (*FILES, contract.PROFILER_LOG)
+"""These, and the log, of which only a sentence is copied."""
 
 MAX_CONFIG_MAP_BYTES = 2**20
 """Largest total size of the values of a ConfigMap that the API server accepts (MaxSecretSize)."""
@@ -26,7 +43,15 @@ MAX_CONFIG_MAP_BYTES = 2**20
 _CLOCK_SKEW = timedelta(minutes=10)
 """The clock of a volume's file server may be this far behind the node's."""
 
-_SUCCESS = "success"
+_SUCCESS = SUCCEEDED
+_UNVERIFIED_SIGN = "SLA is unverified"
+_HUB_SIGN = "auto-inject --trust-remote-code"
+_HUB_HINT = (
+    "the profiler did not reach the hub of the model; let it, name a claim with the model in modelCache, or set "
+    "overrides.trustRemoteCode for a profiler of 1.6"
+)
+_MAX_ERROR = 2_000
+"""Most characters of a sentence of the profiler's."""
 _NO_STATUS = f"{contract.PROFILER_STATUS} has no field status"
 
 
@@ -57,16 +82,21 @@ class OutputFile:
 
 @dataclass(frozen=True, slots=True)
 class NotEnded:
-    """The profiler has not ended; `state` is `running` or why it has not started."""
+    """The profiler has not ended; `state` is `running` or why it has not started.
+
+    `progress` is the ConfigMap that says how far it is; None if it does not say so.
+    """
 
     state: str
+    progress: Manifest | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class NoOutput:
-    """There will be no output, and why."""
+    """There will be no output, and why; `report` is the ConfigMap that says so, None if there is nobody to write it."""
 
     reason: str
+    report: Manifest | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,15 +119,28 @@ class _End:
 
 
 def plan_copy(task: CopyTask, pod: ReadManifest | None, files: Mapping[str, OutputFile]) -> CopyDecision:
-    """Decide what to do now; `pod` is None if it does not exist, `files` are those of `FILES` that exist, by name."""
+    """Decide what to do now; `pod` is None if there is none, `files` are those of `READ_FILES` that exist, by name."""
     if pod is None:
         return NoOutput(f"pod {task.pod} was deleted before its profiler ended")
     state = _profiler_state(pod)
     ended = state.get("terminated")
     if ended is None:
-        return NotEnded(_describe(state))
+        return NotEnded(_describe(state), _build_progress(task, state, files))
     end = _read_end(ended)
     fresh = {name: file for name, file in files.items() if _is_written_since(end, file)}
+    decision = _judge(task, end, fresh, files)
+    if not isinstance(decision, NoOutput):
+        return decision
+    said = _read_said(_read_report(fresh.get(contract.PROFILER_STATUS)))
+    return replace(
+        decision, report=_build_config_map(task, {**said, KEY_RESULT: FAILED, KEY_ERROR: decision.reason[:_MAX_ERROR]})
+    )
+
+
+def _judge(
+    task: CopyTask, end: "_End", fresh: Mapping[str, OutputFile], files: Mapping[str, OutputFile]
+) -> NoOutput | OutputReady:
+    """What a profiler left that has ended; `fresh` are the files that it has written itself."""
     reported = _read_report(fresh.get(contract.PROFILER_STATUS))
     if end.exit_code != 0:
         reason = f" ({end.reason})" if end.reason else ""
@@ -159,7 +202,33 @@ def _read_report(file: OutputFile | None) -> Mapping[str, Json] | None:
 def _because(report: Mapping[str, Json] | None) -> str:
     texts = ((report or {}).get(key) for key in ("message", "error"))
     lines = dict.fromkeys(" ".join(str(text).split()) for text in texts if text)
-    return f": {'; '.join(lines)}" if lines else ""
+    hint = f" ({_HUB_HINT})" if any(_HUB_SIGN in line for line in lines) else ""
+    return f": {'; '.join(lines)}{hint}" if lines else ""
+
+
+def _read_said(report: Mapping[str, Json] | None) -> dict[str, str]:
+    """Phase and message of the status file, as far as it has them."""
+    found = {key: (report or {}).get(key) for key in (KEY_PHASE, KEY_MESSAGE)}
+    return {key: " ".join(value.split())[:_MAX_ERROR] for key, value in found.items() if isinstance(value, str)}
+
+
+def _build_progress(task: CopyTask, state: Mapping[str, Json], files: Mapping[str, OutputFile]) -> Manifest | None:
+    """How far a running profiler is; None if its file is half written, or of an earlier one."""
+    file, running = files.get(contract.PROFILER_STATUS), state.get("running")
+    if file is None or running is None:
+        return None
+    begun = _read_time(running.get("startedAt"))
+    if begun is not None and file.modified < begun - _CLOCK_SKEW:
+        return None
+    said = _read_said(_read_report(file))
+    return _build_config_map(task, said) if KEY_PHASE in said else None
+
+
+def _find_unverified(log: OutputFile | None) -> str:
+    """The sentence of the log that says that nothing is known of the model on these GPUs; empty without it."""
+    text = log.content.decode(errors="replace") if log else ""
+    line = next((one for one in text.splitlines() if _UNVERIFIED_SIGN in one), "")
+    return " ".join(line[line.find(_UNVERIFIED_SIGN) :].split())[:_MAX_ERROR] if line else ""
 
 
 def _missing(task: CopyTask, files: Mapping[str, OutputFile]) -> str:
@@ -173,8 +242,8 @@ def _missing(task: CopyTask, files: Mapping[str, OutputFile]) -> str:
     )
 
 
-def _copy(task: CopyTask, files: Mapping[str, OutputFile]) -> CopyDecision:
-    sizes = {name: files[name].size for name in sorted(files)}
+def _copy(task: CopyTask, files: Mapping[str, OutputFile]) -> NoOutput | OutputReady:
+    sizes = {name: files[name].size for name in sorted(files) if name in FILES}
     if sum(sizes.values()) > MAX_CONFIG_MAP_BYTES:
         each = ", ".join(f"{name} {size}" for name, size in sizes.items())
         return NoOutput(
@@ -189,7 +258,11 @@ def _copy(task: CopyTask, files: Mapping[str, OutputFile]) -> CopyDecision:
             return NoOutput(f"{task.folder}/{name} is not UTF-8 text (byte {error.start})")
     if not data[task.required].strip():
         return NoOutput(f"{task.folder}/{task.required} is empty")
-    return OutputReady(_build_config_map(task, data))
+    report = _read_report(files.get(contract.PROFILER_STATUS))
+    said = {**_read_said(report), KEY_RESULT: SUCCEEDED} if report else {}
+    unverified = _find_unverified(files.get(contract.PROFILER_LOG))
+    found = {KEY_UNVERIFIED: unverified} if unverified else {}
+    return OutputReady(_build_config_map(task, {**data, **said, **found}))
 
 
 def _build_config_map(task: CopyTask, data: Mapping[str, str]) -> Manifest:

@@ -10,6 +10,8 @@ from collections.abc import Iterator, Mapping
 
 from hooks import contract
 from hooks.api.graph_request import ProfilingConfig
+from hooks.graph.request.asked import part_of
+from hooks.graph.request.job_overrides import override_job
 from hooks.graph.request.job_plan import AccessPlan, JobPlan
 from hooks.graph.request.names import ANNOTATION_SPEC_HASH, account_name, job_name, output_config_map_name
 from hooks.graph.request.profiler_config import BASE_FILE, OUTPUT_FOLDER, uses_ai_configurator
@@ -21,11 +23,15 @@ from hooks.k8s.types import Container, EnvVar, Json, Manifest, PodSpec, VolumeMo
 from hooks.k8s.workloads import WorkloadTemplate, build_job
 
 RETRIES = 3
-_OUTPUT_VOLUME, _CONFIG_VOLUME = "profiling-output", "profiling-config"
+_OUTPUT_VOLUME, _CONFIG_VOLUME, _CACHE_VOLUME = "profiling-output", "profiling-config", "model-cache"
+_WORKING_FOLDER = "/workspace"
+"""Of profilers from 1.0 on, whose image has it."""
 _USER = 1000
 _PULL_SECRET = "nvcr-imagepullsecret"  # noqa: S105 - the Secret's name
 _TOKEN_SECRET, _TOKEN_KEY = "hf-token-secret", "HF_TOKEN"
 _DEFAULT_RESOURCES: Mapping[str, Json] = {"requests": {"cpu": "16", "memory": "10Gi"}}
+_CURRENT_RESOURCES: Mapping[str, Json] = {"requests": {"cpu": "1", "memory": "2Gi"}}
+"""Of profilers from 1.0 on, whose simulation takes seconds to minutes of one core, and less than 1 GiB."""
 _COPIER_RESOURCES: Mapping[str, Json] = {"limits": {"memory": "256Mi"}, "requests": {"cpu": "10m", "memory": "64Mi"}}
 _CONFINED: Mapping[str, Json] = {
     "allowPrivilegeEscalation": False,
@@ -45,13 +51,14 @@ def build_profiling_job(plan: JobPlan) -> Manifest:
     spec, metadata = plan.request.spec.profiling_config, plan.request.metadata
     labels = _labels(plan)
     annotations = {ANNOTATION_SPEC_HASH: plan.spec_hash} if plan.spec_hash else {}
-    return build_job(
+    job = build_job(
         build_metadata(job_name(metadata.name), metadata.namespace, labels=labels, annotations=annotations),
         template=WorkloadTemplate(labels=labels, annotations={}, spec=_build_pod(plan, spec)),
         retries=RETRIES,
         deadline_seconds=int(plan.settings.profiling_deadline),
         failure_rules=_FAILURE_RULES,
     )
+    return override_job(job, part_of(plan.asked, "overrides", "profilingJob"))
 
 
 def build_profiling_access(plan: AccessPlan) -> list[Manifest]:
@@ -85,7 +92,7 @@ def _build_pod(plan: JobPlan, spec: ProfilingConfig) -> PodSpec:
         "restartPolicy": "Never",
         "securityContext": {"fsGroup": _USER, "runAsGroup": _USER, "runAsNonRoot": True, "runAsUser": _USER},
         "serviceAccountName": account_name(plan.request.metadata.name),
-        "volumes": list(_build_volumes(spec)),
+        "volumes": list(_build_volumes(plan, spec)),
     }
     if spec.tolerations:
         pod["tolerations"] = canonical_fragment(spec.tolerations)
@@ -94,7 +101,7 @@ def _build_pod(plan: JobPlan, spec: ProfilingConfig) -> PodSpec:
     return pod
 
 
-def _build_volumes(spec: ProfilingConfig) -> Iterator[dict[str, Json]]:
+def _build_volumes(plan: JobPlan, spec: ProfilingConfig) -> Iterator[dict[str, Json]]:
     if spec.output_pvc:
         yield {"name": _OUTPUT_VOLUME, "persistentVolumeClaim": {"claimName": spec.output_pvc}}
     else:
@@ -102,23 +109,32 @@ def _build_volumes(spec: ProfilingConfig) -> Iterator[dict[str, Json]]:
     if spec.config_map_ref:
         items = [{"key": spec.config_map_ref.key, "path": BASE_FILE.name}]
         yield {"name": _CONFIG_VOLUME, "configMap": {"name": spec.config_map_ref.name, "items": items}}
+    if claim := part_of(plan.asked, "modelCache").get("pvcName"):
+        yield {"name": _CACHE_VOLUME, "persistentVolumeClaim": {"claimName": claim, "readOnly": True}}
 
 
 def _build_profiler(plan: JobPlan, spec: ProfilingConfig) -> Container:
     mounts: list[VolumeMount] = [{"name": _OUTPUT_VOLUME, "mountPath": str(OUTPUT_FOLDER)}]
     if spec.config_map_ref:
         mounts.append({"name": _CONFIG_VOLUME, "mountPath": str(BASE_FILE.parent), "readOnly": True})
-    resources = _DEFAULT_RESOURCES if spec.resources is None else spec.resources
+    cache = part_of(plan.asked, "modelCache")
+    if cache.get("pvcName"):
+        path = cache.get("pvcMountPath") or contract.MODEL_CACHE_PATH
+        mounts.append({"name": _CACHE_VOLUME, "mountPath": path, "readOnly": True})
+    ours = _CURRENT_RESOURCES if plan.asked else _DEFAULT_RESOURCES
+    resources = ours if spec.resources is None else spec.resources
     container: Container = {
         "name": contract.PROFILER_CONTAINER,
-        "image": spec.profiler_image,
-        "command": ["python", "-m", plan.settings.profiler_module],
-        "args": ["--profile-config", plan.config, *(["--enable-gpu-discovery"] if plan.discovers_gpus else [])],
+        "image": plan.image,
+        "command": ["python", "-m", plan.module],
+        "args": list(plan.arguments),
         "env": _build_environment(plan),
         # The end of the profiler's log becomes the message of its failure.
         "terminationMessagePolicy": "FallbackToLogsOnError",
         "volumeMounts": mounts,
     }
+    if plan.asked:
+        container["workingDir"] = _WORKING_FOLDER
     if resources:
         container["resources"] = canonical_fragment(resources)
     return container
@@ -144,13 +160,13 @@ def _build_copier(plan: JobPlan) -> Container:
 
     `dynamo-hooks copy-output --help` says what its arguments mean.
     """
-    metadata, spec = plan.request.metadata, plan.request.spec
+    metadata = plan.request.metadata
     options = {
         "config-map": output_config_map_name(metadata.name),
         "request": metadata.name,
         "request-uid": metadata.uid,
         "folder": plan.output_folder,
-        "required": contract.PROFILER_MOCKER_OUTPUT if spec.use_mocker else contract.PROFILER_OUTPUT,
+        "required": plan.required,
         "deadline": str(int(plan.settings.profiling_deadline)),
     }
     return {

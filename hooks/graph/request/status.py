@@ -6,6 +6,7 @@ Source: Dynamo operator, internal/controller/dynamographdeploymentrequest_contro
 from dataclasses import replace
 from datetime import datetime
 
+from hooks.graph.request.asked_spec import AUTO
 from hooks.graph.request.conditions import (
     BEFORE_JOB,
     NO_JOB_YET,
@@ -15,12 +16,14 @@ from hooks.graph.request.conditions import (
     StatusInput,
     describe_conditions,
     summarise,
+    summarise_as_upstream,
     unmet,
 )
-from hooks.graph.request.names import output_config_map_name
+from hooks.graph.request.names import job_name, output_config_map_name
 from hooks.graph.request.phases import Position, RequestState
 from hooks.graph.request.previous import PreviousRequestStatus
-from hooks.graph.request.reasons import VALIDATION, RequestReason
+from hooks.graph.request.profiler_report import read_phase
+from hooks.graph.request.reasons import SUCCEEDED, VALIDATION, VERIFIED, RequestReason
 from hooks.graph.request.validate import rejected_change
 from hooks.k8s.conditions import READY, Condition, merge_conditions
 from hooks.k8s.types import Json
@@ -36,10 +39,12 @@ def report(found: StatusInput) -> dict[str, Json]:
     if plan.position is Position.FAILED or previous.state is RequestState.DEPLOYMENT_DELETED:
         return report_end(previous, found.now)
     conditions = describe_conditions(found)
+    summaries = [summarise(conditions, plan.position.state), summarise_as_upstream(conditions, plan.position)]
     return {
         "state": plan.position.state.value,
-        "backend": found.request.spec.backend,
-        "conditions": _merge([summarise(conditions, plan.position.state), *conditions], found.now, previous),
+        "backend": found.request.spec.backend or AUTO,
+        "conditions": _merge([*summaries, *conditions], found.now, previous),
+        **_progress(found),
         **_profiled(found),
         **_deployment(found),
     }
@@ -69,8 +74,8 @@ def _report_refusal(
     previous: PreviousRequestStatus, state: RequestState, now: datetime, refusal: Condition
 ) -> dict[str, Json]:
     summary = replace(refusal, type=READY)
-    rest = [c for c in _as_before(previous) if c.type not in {READY, VALIDATION}]
-    return {**_kept(previous), "state": state.value, "conditions": _merge([summary, refusal, *rest], now, previous)}
+    rest = [refusal if c.type == VALIDATION else c for c in _as_before(previous) if c.type != READY]
+    return {**_kept(previous), "state": state.value, "conditions": _merge([summary, *rest], now, previous)}
 
 
 def _as_before(previous: PreviousRequestStatus) -> list[Condition]:
@@ -85,7 +90,9 @@ def _as_before(previous: PreviousRequestStatus) -> list[Condition]:
         for condition in previous.conditions
     }
     known = [written.get(c.type, c) for c in (VALIDATED, NO_JOB_YET, NOT_GENERATED, NOT_DEPLOYED)]
-    return [written.get(READY) or summarise(known, previous.state), *known]
+    ready = written.get(READY) or summarise(known, previous.state)
+    succeeded = written.get(SUCCEEDED) or replace(ready, type=SUCCEEDED)
+    return [ready, succeeded, *known, *([written[VERIFIED]] if VERIFIED in written else ())]
 
 
 def _kept(previous: PreviousRequestStatus) -> dict[str, Json]:
@@ -103,6 +110,21 @@ def _repeat_as_valid(validation: Condition) -> Condition:
     if validation.status == "True":
         return judge_spec()
     return replace(validation, type=VALID, status="False", reason=RequestReason.VALIDATION_FAILED)
+
+
+def _progress(found: StatusInput) -> dict[str, Json]:
+    """The Job, the GPUs that it profiles for, and how far it is while it runs."""
+    plan, metadata = found.plan, found.request.metadata
+    hardware = {"hardware": dict(plan.hardware)} if plan.hardware else {}
+    if plan.position in BEFORE_JOB:
+        return hardware if plan.job else {}
+    name = {"profilingJobName": job_name(metadata.name)}
+    if plan.position is not Position.PROFILING:
+        return {**hardware, **name}
+    config_map = found.seen.config_maps.get((metadata.namespace, output_config_map_name(metadata.name)))
+    is_ours = config_map is not None and config_map.request_uid == metadata.uid
+    phase = read_phase(config_map.data) if config_map is not None and is_ours else ""
+    return {**hardware, **name, **({"profilingPhase": phase} if phase else {})}
 
 
 def _profiled(found: StatusInput) -> dict[str, Json]:
@@ -124,5 +146,9 @@ def _deployment(found: StatusInput) -> dict[str, Json]:
     if plan.live is not None and found.request.spec.auto_apply:
         state = plan.live.state or before.get("state") or "Pending"
         target = plan.target
-        return {"deployment": {"name": target.name, "namespace": target.namespace, "state": state, "created": True}}
+        wanted, available = plan.live.replicas
+        return {
+            "deployment": {"name": target.name, "namespace": target.namespace, "state": state, "created": True},
+            "deploymentInfo": {"replicas": wanted, "availableReplicas": available},
+        }
     return {"deployment": before} if before else {}

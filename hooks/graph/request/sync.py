@@ -11,7 +11,7 @@ from hooks.graph.request.events import EventDetails, find_events
 from hooks.graph.request.fingerprint import is_edited
 from hooks.graph.request.observe import ObservedRequest, observe, query_job_pods
 from hooks.graph.request.phases import FIXED_STATES, JobState, Position, RequestState
-from hooks.graph.request.plan import plan_request
+from hooks.graph.request.plan import RequestPlan, plan_request
 from hooks.graph.request.previous import PreviousRequestStatus
 from hooks.graph.request.profiler_config import uses_ai_configurator
 from hooks.graph.request.related import resolve_related
@@ -28,6 +28,8 @@ from hooks.settings.facts import Facts
 from hooks.validation.reading import add_problems
 
 _LOOK_AGAIN_SECONDS = 5
+_TRY_AGAIN_SECONDS = 60
+"""After so long nodes and claims are read again that a request lacks; nothing tells of them."""
 _WAITING = frozenset({Position.PENDING, Position.AWAITING_OUTPUT, Position.CREATING})
 """Positions in which no event may start the next sync: a create fails while an object of that name is being deleted."""
 
@@ -50,7 +52,7 @@ def sync(request: SyncRequest, facts: Facts) -> SyncAnswer:
         remarks=plan.remarks,
     )
     looks_again = plan.position in _WAITING and not is_overdue(status["conditions"])
-    lookup = _plan_lookup(request, seen, facts)
+    lookup = _plan_lookup(request, seen, facts) if not plan.looks_for else _look_first(plan)
     return SyncAnswer(
         children=build_children(plan, seen, request=parent.metadata.name, namespace=parent.metadata.namespace),
         status=status,
@@ -78,6 +80,12 @@ def finalize(request: SyncRequest, facts: Facts) -> SyncAnswer:
 def customize(request: CustomizeRequest, facts: Facts) -> list[RelatedRule]:
     """Answer which related objects sync needs: Namespace, the profiler's output, and what the spec names."""
     return resolve_related(request, facts.settings)
+
+
+def _look_first(plan: RequestPlan) -> Lookup:
+    """What must be read before profiling can begin, again after a while if it is still missing."""
+    seconds = _TRY_AGAIN_SECONDS if plan.position is Position.REFUSED else 0
+    return Lookup(queries=plan.looks_for, seconds=seconds, waits=True)
 
 
 def _plan_lookup(request: SyncRequest, seen: ObservedRequest, facts: Facts) -> Lookup:

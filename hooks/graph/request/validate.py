@@ -7,7 +7,8 @@ internal/controller/dynamographdeploymentrequest_controller.go for what is immut
 from collections.abc import Iterator, Mapping
 
 from hooks.api.graph_request import DeploymentOverrides, GraphRequest
-from hooks.component.runtime_version import RuntimeVersion, is_since, parse_image_version, parse_version
+from hooks.component.runtime_version import parse_version
+from hooks.graph.request.asked_rules import find_asked_problems, find_asked_warnings
 from hooks.graph.request.phases import FIXED_STATES, RequestState
 from hooks.graph.request.reasons import RequestReason
 from hooks.k8s.canonical import find_unreadable
@@ -22,9 +23,6 @@ from hooks.settings import Settings
 from hooks.validation.judging import Findings, judge
 from hooks.validation.review import Review, Verdict
 
-_OTHER_PROFILER_SINCE = RuntimeVersion(1, 0)
-"""`python -m dynamo.profiler`, with other arguments and other output."""
-
 
 def review_request(review: Review) -> Verdict:
     """Review a request that is about to be written; like upstream, give warnings beside problems too."""
@@ -34,14 +32,6 @@ def review_request(review: Review) -> Verdict:
 def validate_request(request: GraphRequest, settings: Settings) -> tuple[Problem, ...]:
     """All problems of a request's spec."""
     return tuple(_find_problems(request, settings))
-
-
-def find_profiler_problem(request: GraphRequest) -> Iterator[Problem]:
-    """The problem of a request that does not profile yet, and whose Job cannot run the profiler of its image."""
-    image = request.spec.profiling_config.profiler_image
-    version = parse_image_version(image)
-    if is_since(version, _OTHER_PROFILER_SINCE):
-        yield rules.PROFILER_RELEASE.at(SPEC / "profilingConfig.profilerImage", version=str(version))
 
 
 def find_foreign_namespace(own: str, target: str, settings: Settings) -> Iterator[Problem]:
@@ -87,8 +77,8 @@ def rejected_change(state: RequestState) -> Problem:
 
 def _judge_request(request: GraphRequest, review: Review) -> Findings:
     return Findings(
-        problems=(*validate_request(request, review.settings), *find_profiler_problem(request)),
-        warnings=tuple(_find_overwritten(request)),
+        problems=(*validate_request(request, review.settings), *find_asked_problems(request, review.settings)),
+        warnings=(*_find_overwritten(request), *find_asked_warnings(request, review.settings)),
     )
 
 
@@ -110,10 +100,6 @@ def _is_frozen(status: Json) -> bool:
 
 def _find_problems(request: GraphRequest, settings: Settings) -> Iterator[Problem]:
     profiling = request.spec.profiling_config
-    if not profiling.profiler_image:
-        yield rules.PROFILER_IMAGE.at(SPEC / "profilingConfig.profilerImage")
-    if profiling.config is None:
-        yield rules.PROFILING_CONFIG.at(SPEC / "profilingConfig.config")
     release = request.spec.runtime_version_override
     if release and parse_version(release) is None:
         yield RUNTIME_VERSION.at(SPEC / "runtimeVersionOverride")

@@ -3,11 +3,12 @@
 Knows no cluster: every object is checked as if an unknown user created it.
 """
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 
+from hooks import contract
 from hooks.admission.rules import RULES
 from hooks.crds import apply_defaults, find_faults
 from hooks.k8s.types import GroupVersionKind, Manifest, plural_of
@@ -190,16 +191,24 @@ def _judge(document: Document, settings: Settings, installed: frozenset[str] | N
     if document.beta is None:
         return verdict
     return Verdict(
-        problems=(*find_v1beta1_problems(document.beta), *_as_written(document, verdict.problems)),
+        problems=(*_find_beta_problems(document.beta), *_as_written(document, verdict.problems)),
         warnings=(*find_v1beta1_warnings(document.beta), *map(document.as_written, verdict.warnings)),
     )
+
+
+def _find_beta_problems(beta: Manifest) -> Iterator[Problem]:
+    yield from find_v1beta1_problems(beta)
+    if beta["kind"] == contract.GRAPH_REQUEST.kind:
+        from hooks.graph.request.asked_rules import find_written_problems  # noqa: PLC0415 - few manifests are requests
+
+        yield from find_written_problems(beta)
 
 
 def _as_written(document: Document, problems: Iterable[Problem]) -> tuple[Problem, ...]:
     """Problems of the object as v1alpha1, with the paths that were written; v1beta1's own rules leave some out."""
     if document.beta is None:
         return tuple(problems)
-    return drop_repetitions(map(document.as_written, problems), find_v1beta1_problems(document.beta))
+    return drop_repetitions(map(document.as_written, problems), _find_beta_problems(document.beta))
 
 
 def _render(

@@ -36,7 +36,12 @@ class ClusterReader:
             if (found := self.source.get(ref)) is not None:
                 yield found
             return
-        yield from self.source.list_labelled(query.kind, query.namespace, dict(query.labels))
+        if query.labels:
+            yield from self.source.list_labelled(query.kind, query.namespace, dict(query.labels))
+            return
+        for found in self.source.list_kind(query.kind):
+            if found["metadata"].get("namespace", "") == query.namespace:
+                yield found
 
     def answer(self, request: Request) -> Response:
         """The answer to a request for an object, or for a list by labels."""
@@ -51,6 +56,8 @@ class ClusterReader:
         """The query of a path under /api/v1 or /apis/<group>/<version>; None for anything else."""
         root, *words = [unquote(word) for word in path.strip("/").split("/")]
         version, words = "/".join(words[: _VERSION_WORDS.get(root, 0)]), words[_VERSION_WORDS.get(root, 0) :]
+        if len(words) == 1:  # all objects of a kind without namespaces
+            words = ["namespaces", "", *words]
         if self.source is None or len(words) not in {3, 4} or words[0] != "namespaces":
             return None
         try:

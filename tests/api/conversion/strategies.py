@@ -144,8 +144,126 @@ def _documents(version: str, kind: str, spec: st.SearchStrategy[Json], status: s
     )
 
 
-_ALPHA_PAYLOAD = fields(_ALPHA_GRAPH) | SERVICE | ODD
-_BETA_PAYLOAD = fields(_BETA_GRAPH) | COMPONENT | ODD
+_NUMBER = st.sampled_from((1, 20.0, 0.5, True, "1"))
+_PLANNER = fields({"a": _TEXTS})
+ALPHA_REQUEST = fields(
+    {
+        "model": _TEXTS,
+        "backend": _some("vllm", "auto"),
+        "useMocker": st.booleans(),
+        "autoApply": st.booleans(),
+        "enableGpuDiscovery": st.booleans(),
+        "deploymentOverrides": fields({"name": _NAMES, "workersImage": _TEXTS}),
+        "profilingConfig": fields(
+            {
+                "profilerImage": _TEXTS,
+                "configMapRef": fields({"name": _NAMES}),
+                "resources": _NATIVE_RESOURCES,
+                "tolerations": st.lists(ODD, max_size=1),
+                "nodeSelector": ODD,
+                "config": fields(
+                    {
+                        "sla": fields(dict.fromkeys(("ttft", "itl", "isl", "osl", "optimizationType"), _NUMBER)),
+                        "deployment": fields(
+                            {
+                                "modelCache": fields(
+                                    dict.fromkeys(("pvcName", "modelPathInPvc", "pvcMountPath", "x"), _TEXTS)
+                                ),
+                                "model": _TEXTS,
+                            }
+                        ),
+                        "planner": _PLANNER,
+                        "sweep": ODD,
+                    }
+                ),
+            }
+        ),
+        "hardware": ODD,
+        "sla": ODD,
+        "image": ODD,
+    }
+)
+"""The spec of a request of v1alpha1."""
+
+BETA_REQUEST = fields(
+    {
+        "model": _TEXTS,
+        "backend": _some("vllm", "auto"),
+        "image": _TEXTS,
+        "autoApply": st.booleans(),
+        "hardware": fields({"gpuSku": _TEXTS}),
+        "searchStrategy": _some("rapid", "thorough"),
+        "modelCache": fields(dict.fromkeys(("pvcName", "pvcModelPath", "pvcMountPath"), _TEXTS)),
+        "workload": fields(dict.fromkeys(("isl", "osl", "concurrency"), _NUMBER)),
+        "sla": fields({"ttft": _NUMBER, "itl": _NUMBER, "e2eLatency": _NUMBER, "optimizationType": _some("latency")}),
+        "features": fields({"planner": _PLANNER, "mocker": fields({"enabled": st.booleans()})}),
+        "overrides": fields(
+            {
+                "dgd": ODD,
+                "profilingJob": fields(
+                    {
+                        "backoffLimit": ODD,
+                        "template": fields(
+                            {
+                                "metadata": ODD,
+                                "spec": fields(
+                                    {
+                                        "tolerations": st.lists(ODD, max_size=1),
+                                        "nodeSelector": ODD,
+                                        "containers": st.lists(
+                                            fields(
+                                                {
+                                                    "name": _some("profiler", "a", ""),
+                                                    "resources": _NATIVE_RESOURCES,
+                                                    "env": _VARIABLES,
+                                                }
+                                            ),
+                                            max_size=3,
+                                        ),
+                                    }
+                                ),
+                            }
+                        ),
+                    }
+                ),
+            }
+        ),
+        "profilingConfig": ODD,
+        "useMocker": ODD,
+    }
+)
+"""The spec of a request of v1beta1."""
+
+_DEPLOYMENT = fields({"name": _NAMES, "state": _some("Deleted", "successful"), "created": st.booleans()})
+_STATES = _some("", "Pending", "Profiling", "Deploying", "Ready", "Deployed", "DeploymentDeleted", "Failed")
+_RESULT_GRAPHS = st.builds(
+    lambda spec, version: {"apiVersion": f"nvidia.com/{version}", "kind": "DynamoGraphDeployment", "spec": spec},
+    fields(_ALPHA_GRAPH),
+    _some("v1alpha1", "v1beta1"),
+)
+_ALPHA_REQUEST_STATUS = fields(
+    {
+        "state": _STATES,
+        "phase": ODD,
+        "deployment": _DEPLOYMENT,
+        "dgdName": ODD,
+        "profilingResults": _TEXTS,
+        "generatedDeployment": _RESULT_GRAPHS,
+        "profilingPhase": _TEXTS,
+    }
+)
+_BETA_REQUEST_STATUS = fields(
+    {
+        "phase": _STATES,
+        "state": ODD,
+        "deployment": _DEPLOYMENT,
+        "dgdName": _NAMES,
+        "profilingResults": fields({"selectedConfig": _RESULT_GRAPHS, "output": _TEXTS, "pareto": ODD}),
+        "generatedDeployment": ODD,
+    }
+)
+_ALPHA_PAYLOAD = fields(_ALPHA_GRAPH) | SERVICE | ALPHA_REQUEST | _ALPHA_REQUEST_STATUS | ODD
+_BETA_PAYLOAD = fields(_BETA_GRAPH) | COMPONENT | BETA_REQUEST | _BETA_REQUEST_STATUS | ODD
 
 
 def _with_payloads(documents: Documents, payloads: st.SearchStrategy[Json]) -> Documents:
@@ -186,6 +304,7 @@ ALPHA_DOCUMENTS: Documents = st.one_of(
         fields({"replicas": ODD, "dgdRef": fields({"name": _NAMES, "serviceName": _NAMES, "componentName": ODD})}),
         ODD,
     ),
+    _documents("v1alpha1", "DynamoGraphDeploymentRequest", ALPHA_REQUEST, _ALPHA_REQUEST_STATUS),
 )
 """Objects of v1alpha1."""
 
@@ -214,6 +333,7 @@ BETA_DOCUMENTS: Documents = st.one_of(
         fields({"replicas": ODD, "dgdRef": fields({"name": _NAMES, "serviceName": ODD, "componentName": _NAMES})}),
         ODD,
     ),
+    _documents("v1beta1", "DynamoGraphDeploymentRequest", BETA_REQUEST, _BETA_REQUEST_STATUS),
 )
 """Objects of v1beta1."""
 

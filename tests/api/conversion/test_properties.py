@@ -16,10 +16,12 @@ _EXAMPLES = settings(max_examples=examples(100), deadline=None, suppress_health_
 
 
 def with_replicas(document: Manifest) -> Manifest:
-    """The v1beta1 object with the default of `replicas` written out."""
+    """The v1beta1 object with the default of `replicas`, or of `autoApply`, written out."""
     spec = document.get("spec")
     if not isinstance(spec, Mapping) or not can_save(document):
         return document
+    if document["kind"] == "DynamoGraphDeploymentRequest":
+        return {**document, "spec": {"autoApply": True, **spec}}
     if document["kind"] == "DynamoComponentDeployment":
         return {**document, "spec": {"replicas": 1, **spec}}
     components = spec.get("components")

@@ -118,12 +118,43 @@ def test_a_line_every_five_minutes_shows_that_it_lives(
     ]
 
 
-def test_failed_profiler_ends_the_wait_and_nothing_is_written(
+def test_failed_profiler_ends_the_wait_and_only_why_is_written(
     server: responses.RequestsMock, copier: OutputCopier, time: Time
 ) -> None:
     server.get(POD, json=pod({"terminated": {"exitCode": 1, "reason": "Error"}}))
+    server.patch(CONFIG_MAP, json={"kind": "ConfigMap"}, status=201)
     assert failure(copier) == "the profiler failed with exit code 1 (Error)"
     assert time.waits == []
+    assert json.loads(server.calls[1].request.body or "")["data"] == {
+        "profiler_status": "failed",
+        "profiler_error": "the profiler failed with exit code 1 (Error)",
+    }
+
+
+def test_phase_of_a_running_profiler_is_relayed_when_it_changes(
+    server: responses.RequestsMock, copier: OutputCopier
+) -> None:
+    (copier.folder / "profiler_status.yaml").write_text("status: running\nphase: Initializing\nmessage: loading\n")
+    for state in (RUNNING, RUNNING, SUCCEEDED):
+        server.get(POD, json=pod(state))
+    server.patch(CONFIG_MAP, json={"kind": "ConfigMap"}, status=201)
+    with pytest.raises(CopyFailed, match="says 'running'"):
+        copier.run()
+    sent = [json.loads(call.request.body or "")["data"] for call in server.calls if call.request.method == "PATCH"]
+    assert sent[0] == {"phase": "Initializing", "message": "loading"}
+    assert [data.get("profiler_status") for data in sent] == [None, "failed"]
+
+
+def test_phase_that_cannot_be_written_ends_nothing(
+    server: responses.RequestsMock, copier: OutputCopier, said: list[str]
+) -> None:
+    (copier.folder / "profiler_status.yaml").write_text("status: success\nphase: Done\n")
+    for state in (RUNNING, SUCCEEDED):
+        server.get(POD, json=pod(state))
+    server.patch(CONFIG_MAP, json={"kind": "Status"}, status=422)
+    server.patch(CONFIG_MAP, json={"kind": "ConfigMap"}, status=201)
+    copier.run()
+    assert "could not apply ConfigMap dgdr-output-qwen" in "\n".join(said)
 
 
 def test_profiler_that_never_ends_is_given_up_at_the_deadline(

@@ -13,7 +13,7 @@ from tests import make
 from tests.effort import examples
 from tests.graph.request import jobs, world
 
-CONDITIONS = ["Ready", "Validation", "Profiling", "SpecGenerated", "DeploymentReady", "Valid"]
+CONDITIONS = ["Ready", "Succeeded", "Validation", "Profiling", "SpecGenerated", "DeploymentReady", "Valid"]
 FAILURES = {"ProfilingFailed": {"job failed", "job deleted"}, "GenerationFailed": {"output broken", "output lost"}}
 BROKEN = world.output("no graph")
 

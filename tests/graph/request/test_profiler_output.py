@@ -128,7 +128,12 @@ FAILURES: list[tuple[str, Any, dict[str, OutputFile], str]] = [
 
 @pytest.mark.parametrize(("found", "files", "reason"), [row[1:] for row in FAILURES], ids=[row[0] for row in FAILURES])
 def test_failure_is_told_in_a_sentence(found: Any, files: dict[str, OutputFile], reason: str) -> None:
-    assert plan_copy(task(), found, files) == NoOutput(reason)
+    decision = plan_copy(task(), found, files)
+    assert isinstance(decision, NoOutput)
+    assert decision.reason == reason
+    if found is not None:
+        assert decision.report is not None
+        assert decision.report["data"].items() >= {"profiler_status": "failed", "profiler_error": reason}.items()
 
 
 def test_every_file_of_this_run_is_handed_over_for_nobody_to_own() -> None:
@@ -143,7 +148,12 @@ def test_every_file_of_this_run_is_handed_over_for_nobody_to_own() -> None:
                 "labels": {"dgdr.nvidia.com/name": "qwen", "nvidia.com/managed-by": "dynamo-operator"},
                 "annotations": {"dgdr.nvidia.com/uid": "u-1"},
             },
-            "data": {GRAPH: "a: 1\n", MOCKER: "b: ü\n", STATUS: "status: success\n"},
+            "data": {
+                GRAPH: "a: 1\n",
+                MOCKER: "b: ü\n",
+                STATUS: "status: success\n",
+                "profiler_status": "success",
+            },
         }
     )
 
@@ -166,7 +176,9 @@ def test_files_count_where_the_start_is_unknown(started: Any) -> None:
 
 def test_mocker_needs_only_its_own_file() -> None:
     assert isinstance(plan_copy(task(MOCKER), ended(), {MOCKER: file()}), OutputReady)
-    assert plan_copy(task(MOCKER), ended(), {GRAPH: file()}) == NoOutput(LEFT_NONE + MOCKER)
+    decision = plan_copy(task(MOCKER), ended(), {GRAPH: file()})
+    assert isinstance(decision, NoOutput)
+    assert decision.reason == LEFT_NONE + MOCKER
 
 
 def test_files_that_just_fit_are_handed_over() -> None:

@@ -67,7 +67,7 @@ def config_of(job: Manifest) -> Any:
 
 
 def merged(plan: JobPlan) -> Any:
-    return yaml.safe_load(plan.config)
+    return yaml.safe_load(plan.arguments[1])
 
 
 def arguments_of(plan: JobPlan) -> dict[str, str]:

@@ -23,12 +23,15 @@ from tests.graph.request.world import OTHER, ask, children, condition_of, events
 from tests.hostile_yaml import DEEP, WIDE
 
 ACCESS = ["RoleBinding/qwen-profiling-binding", "ServiceAccount/qwen-profiling"]
-CONDITIONS = ["Ready", "Validation", "Profiling", "SpecGenerated", "DeploymentReady", "Valid"]
+CONDITIONS = ["Ready", "Succeeded", "Validation", "Profiling", "SpecGenerated", "DeploymentReady", "Valid"]
 DELETED = "Deployment was deleted by user. Create a new DGDR to redeploy."
 REJECTED = (
     "Cannot modify spec in state '{}'. DynamoGraphDeploymentRequest is immutable once profiling starts. Create a new "
     "resource with a different name instead."
 )
+
+
+HARDWARE = {"sweep": {"aic_system": "h200_sxm"}, "hardware": {"numGpusPerNode": 8}}
 
 
 def state(answer: Any) -> str:
@@ -53,7 +56,7 @@ def test_first_answer_asks_for_the_job_and_has_every_condition() -> None:
     assert state(answer) == "Pending"
     assert children(answer) == ["Job/profile-qwen", *ACCESS]
     assert [c["type"] for c in answer.status["conditions"]] == CONDITIONS  # type: ignore[index]
-    assert condition_of(answer, "Validation") == ("True", "SpecValid", "The spec is valid")
+    assert condition_of(answer, "Validation") == ("True", "ValidationPassed", "The spec is valid")
     assert condition_of(answer, "Ready") == ("False", "ProfilingPending", "Profiling has not begun")
     assert answer.status["backend"] == "vllm"  # type: ignore[index]
     assert events_of(answer) == [("Normal", "Initialized", "DGDR initialized successfully")]
@@ -266,12 +269,12 @@ def test_graph_is_created_beside_the_request_and_anchored_to_its_namespace() -> 
 
 
 def test_release_of_the_request_is_that_of_all_services_of_the_created_graph() -> None:
-    parent, job = profiled(autoApply=True, runtimeVersionOverride="1.6.0")
+    parent, job = profiled(autoApply=True, runtimeVersionOverride="0.9.1")
     answer = ask(parent, [job], [world.output()])
     services = answer.children[0]["spec"]["services"]
     assert {name: one["runtimeVersionOverride"] for name, one in services.items()} == {
-        "Frontend": "1.6.0",
-        "Worker": "1.6.0",
+        "Frontend": "0.9.1",
+        "Worker": "0.9.1",
     }
     assert answer.status["generatedDeployment"] == world.generated()  # type: ignore[index]
 
@@ -392,7 +395,7 @@ def test_graph_that_comes_up_is_followed() -> None:
         "created": True,
     }
     text = "DGD found created, waiting for Ready: g-w: x"
-    assert condition_of(answer, "DeploymentReady") == ("False", "DeploymentCreated", text)
+    assert condition_of(answer, "DeploymentReady") == ("False", "DeploymentInProgress", text)
     assert events_of(answer) == [("Normal", "DeploymentCreated", "DGD found created, waiting for Ready")]
     assert "spec" not in answer.children[0], "a user's edit is never reverted"
     late = ask(world.after(creating, answer), [job, graph], [world.output(), graph], now=world.later(61))
@@ -400,7 +403,7 @@ def test_graph_that_comes_up_is_followed() -> None:
     assert condition_of(late, "DeploymentReady")[1] == "DeploymentOverdue"
     old = {**graph, "metadata": {**graph["metadata"], "creationTimestamp": "2026-01-01T00:00:00Z"}}
     fresh = ask(world.after(creating, answer), [job, old], [world.output(), old])
-    assert condition_of(fresh, "DeploymentReady")[1] == "DeploymentCreated", "an older graph has its hour too"
+    assert condition_of(fresh, "DeploymentReady")[1] == "DeploymentInProgress", "an older graph has its hour too"
 
 
 def test_successful_graph_makes_the_request_ready() -> None:
@@ -594,13 +597,11 @@ def test_edit_of_a_failed_request_has_no_effect() -> None:
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
-        ({"profilerImage": ""}, "spec.profilingConfig.profilerImage is required"),
         (
-            {"profilerImage": "p:1.6.1"},
+            {"profilerImage": "p:1.6.1@sha256:12", "config": HARDWARE},
             (
-                "spec.profilingConfig.profilerImage: is a profiler of Dynamo 1.6.1; requests of v1alpha1 start the "
-                "profiler of 0.x, which 1.0 and later do not have; use an image of 0.9, or run the profiler of 1.6.1 "
-                "yourself and apply the graph that it writes"
+                "spec.profilingConfig.profilerImage: names an image by its digest; the profiler would give the same "
+                "digest to images of workers, which do not exist; name the image by a tag"
             ),
         ),
         ({"configMapRef": {"name": "base"}}, "ConfigMap base not found in namespace default"),

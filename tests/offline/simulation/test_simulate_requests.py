@@ -157,3 +157,29 @@ def test_graph_may_go_to_another_namespace(tmp_path: Path) -> None:
     found = the_request("--set", "request_namespaces=serving", str(tmp_path / "r.yaml"))
     assert (found["exit_code"], found["status"]["state"]) == (0, "Ready"), found["stderr"]
     assert found["status"]["deployment"]["namespace"] == "serving"
+
+
+SHORTEST = """\
+apiVersion: nvidia.com/v1beta1
+kind: DynamoGraphDeploymentRequest
+metadata:
+  name: my-model
+spec:
+  model: Qwen/Qwen3-0.6B
+  backend: vllm
+  sla:
+    ttft: 200.0
+    itl: 20.0
+  autoApply: true
+"""
+"""What a first page shows: a model and its goals."""
+
+
+def test_model_and_goals_alone_become_a_running_graph(tmp_path: Path) -> None:
+    path = tmp_path / "request.yaml"
+    path.write_text(SHORTEST)
+    found = the_request(str(path))
+    assert (found["exit_code"], found["status"]["state"]) == (0, "Ready")
+    assert found["status"]["deployment"]["name"] == "my-model-dgd"
+    assert found["status"]["hardware"]["totalGpus"] == 8
+    assert "the simulated cluster has a node with 8 GPUs" in found["stderr"]

@@ -184,12 +184,12 @@ def test_roles_of_graphs_have_the_names_of_the_settings() -> None:
 
 
 EXPLAINS = {
-    *(f"{verb} pods" for verb in ("get", "list")),
+    *("get pods", "list pods", "list nodes"),
     *(f"get {resource}" for resource in ("persistentvolumeclaims", "serviceaccounts", "services")),
     *("get deployments.apps", "get ingresses.networking.k8s.io"),
     *(f"get {resource}.rbac.authorization.k8s.io" for resource in ("rolebindings", "roles")),
 }
-"""What the hooks read to say why something is not ready, beside what effects and counts need."""
+"""What the hooks read on demand, beside what effects and counts need."""
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ The copier is the real one except for waiting and HTTP: the real command parses 
 decides.
 """
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,7 +12,7 @@ import click
 
 from hooks import contract
 from hooks.clients.output_copier.command import copy_output
-from hooks.graph.request.profiler_output import FILES, CopyTask, NoOutput, OutputFile, OutputReady, plan_copy
+from hooks.graph.request.profiler_output import CopyTask, NoOutput, OutputFile, OutputReady, plan_copy
 from hooks.k8s import kinds
 from hooks.k8s.types import Json, Manifest, name_of
 from hooks.k8s.yaml_bounds import STORED
@@ -76,8 +77,11 @@ class JobPods:
 
     def _run_profiler(self, pod: Manifest, container: Mapping[str, Any]) -> dict[str, str]:
         arguments = container["args"]
-        (config,) = parse_yaml(arguments[arguments.index("--profile-config") + 1], STORED)
         variables = {entry["name"]: entry.get("value", "") for entry in container["env"]}
+        if "--config" in arguments:
+            spec = json.loads(arguments[arguments.index("--config") + 1])
+            return self._profiler.run_current(spec, variables["DGDR_NAME"])
+        (config,) = parse_yaml(arguments[arguments.index("--profile-config") + 1], STORED)
         return self._profiler.run(config, variables["DGDR_NAME"], self._base(pod, config))
 
     def _base(self, pod: Manifest, config: Mapping[str, Json]) -> str:
@@ -98,7 +102,7 @@ class JobPods:
         if old is None:
             self._client.create(config_map)
             return
-        gone = dict.fromkeys(name for name in FILES if name in old.get("data", {}))
+        gone = dict.fromkeys(old.get("data", {}))
         self._client.patch(ref_of(config_map), {**config_map, "data": {**gone, **config_map["data"]}})
 
 

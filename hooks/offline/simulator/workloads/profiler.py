@@ -36,6 +36,55 @@ class Profiler:
             contract.PROFILER_STATUS: _write([{"status": "success"}]),
         }
 
+    def run_current(self, spec: Mapping[str, Any], request: str) -> dict[str, str]:
+        """The files of a profiler of 1.x that got this spec of v1beta1."""
+        report = {"status": "success", "message": f"profiled {request}", "phase": "Done"}
+        return {
+            contract.PROFILER_FINAL_OUTPUT: self.output or _write(_beta_documents(spec)),
+            contract.PROFILER_STATUS: _write([report]),
+        }
+
+
+def _beta_documents(spec: Mapping[str, Any]) -> list[Manifest]:
+    """A disaggregated graph of v1beta1 without a planner, under the name that a profiler makes up."""
+    backend = spec["backend"] if spec["backend"] != "auto" else "vllm"
+    is_mocked = bool(((spec.get("features") or {}).get("mocker") or {}).get("enabled"))
+    before, _, tag = spec["image"].rpartition(":")
+    image = spec["image"] if is_mocked else f"{before.rpartition('/')[0] or 'my-registry'}/{backend}-runtime:{tag}"
+    engine = "mocker" if is_mocked else backend
+    flag = "--model" if engine == "vllm" else "--model-path"
+    workers = [
+        _component(
+            role,
+            role,
+            image,
+            ["-m", f"dynamo.{engine}", flag, spec["model"], "--disaggregation-mode", role],
+            gpus=0 if is_mocked else 1,
+        )
+        for role in ("prefill", "decode")
+    ]
+    frontend = _component("Frontend", "frontend", image, ["-m", "dynamo.frontend"])
+    body: dict[str, Json] = {"components": [frontend, *workers]}
+    graph = {
+        "apiVersion": f"{contract.GROUP}/{contract.BETA_VERSION}",
+        "kind": contract.GRAPH.kind,
+        "metadata": {"name": f"{engine}-disagg-0a1b2c3d"},
+        "spec": body if is_mocked else {"backendFramework": backend, **body},
+    }
+    return [graph]
+
+
+def _component(name: str, kind: str, image: str, arguments: list[str], *, gpus: int = 0) -> dict[str, Json]:
+    container: dict[str, Json] = {
+        "name": contract.MAIN_CONTAINER,
+        "image": image,
+        "command": ["python3", *arguments[:2]],
+        "args": arguments[2:],
+    }
+    if gpus:
+        container["resources"] = {"limits": {contract.GPU_RESOURCE: str(gpus)}}
+    return {"name": name, "type": kind, "replicas": 1, "podTemplate": {"spec": {"containers": [container]}}}
+
 
 def _write(documents: list[Any]) -> str:
     return yaml.safe_dump_all(documents, sort_keys=False)
