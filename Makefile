@@ -80,8 +80,10 @@ alone: $(VENV)/.tested ## cluster tests of what is committed, in a clone that ha
 		&& cd "$$clone/project" && CLUSTER_PROGRAMS=$${CLUSTER_PROGRAMS:-$(CURDIR)/tests/cluster/.bin} \
 		PYTHONPATH="$$PWD" $(CURDIR)/$(BIN)/python -m tests.run $(ALONE_TESTS)
 
-bench: $(VENV)/.tested ## requests per second and latency against an echo on the same server
+bench: $(VENV)/.tested ## processor of a graph until it is ready, and of graphs at rest; calls beside an echo
+	$(BIN)/python -m bench.replayed
 	$(BIN)/python -m bench
+	$(BIN)/python -m bench.resync
 	$(BIN)/python -m bench.prober
 	$(BIN)/python -m bench.admission
 	$(BIN)/python -m bench.conversion

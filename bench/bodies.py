@@ -136,7 +136,7 @@ def _store(desired: Mapping[str, Any], owner: Manifest | None = None) -> Manifes
     entry = {
         "apiVersion": manifest["apiVersion"],
         "fieldsType": "FieldsV1",
-        "fieldsV1": _name_fields(manifest),
+        "fieldsV1": name_fields(manifest),
         "manager": "metacontroller" if owner else "kubectl-client-side-apply",
         "operation": "Update",
         "time": _TIME,
@@ -145,13 +145,13 @@ def _store(desired: Mapping[str, Any], owner: Manifest | None = None) -> Manifes
     return manifest
 
 
-def _name_fields(value: Any) -> dict[str, Any]:
+def name_fields(value: Any) -> dict[str, Any]:
     """The fields of an object as `managedFields` lists them; they are a large part of a request."""
     if isinstance(value, dict):
-        return {f"f:{key}": _name_fields(item) for key, item in value.items() if key not in {"apiVersion", "kind"}}
+        return {f"f:{key}": name_fields(item) for key, item in value.items() if key not in {"apiVersion", "kind"}}
     if isinstance(value, list) and value and all(isinstance(item, dict) and "name" in item for item in value):
         keys = (json.dumps({"name": item["name"]}, separators=(",", ":")) for item in value)
-        return {f"k:{key}": {".": {}, **_name_fields(item)} for key, item in zip(keys, value, strict=True)}
+        return {f"k:{key}": {".": {}, **name_fields(item)} for key, item in zip(keys, value, strict=True)}
     return {}
 
 

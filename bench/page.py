@@ -1,7 +1,7 @@
 """`python -m bench.page [--lines FILE] [RESULT…]`: writes the tables of docs/benchmarks.md from what the benches wrote.
 
-A result is a file of bench/results/, by default all: of those of `make bench` the newest counts, of those of
-`make bench-cluster` the newest for each number of graphs.
+A result is a file of bench/results/, by default all: of each bench the newest counts, of `make bench-cluster` the
+newest for each number of graphs.
 """
 
 import json
@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import click
+
+from bench.resync import find_period
 
 Result = Mapping[str, Any]
 
@@ -23,7 +25,14 @@ _VERDICT = re.compile(r"(reached|missed) +(.*)")
 _GRAPHS, _COMPONENTS = "dynamographdeployments", "dynamocomponentdeployments"
 _DEAREST = 8
 """So many rules of graphs are on the page; `python -m bench.cluster.rules` prints all."""
-_PHASES = (("children", "until all children exist"), ("ready", "until all graphs are ready"))
+_PHASES = (
+    ("children", "until all children exist"),
+    ("ready", "until all graphs are ready"),
+    ("foreign", "{pods} pods of somebody else come and go"),
+    ("beside", "rest beside these pods"),
+)
+_OF_OTHERS = frozenset({"foreign", "beside"})
+"""Phases in which Metacontroller writes nothing."""
 
 
 @click.command()
@@ -40,9 +49,15 @@ def main(*, lines: Path | None, results: tuple[Path, ...]) -> None:
     page = PAGE.read_text()
     if calls := [one for one in found if "cases" in one]:
         page = replace_part(page, "calls", write_calls(calls[-1]))
-    if clusters := [one for one in found if "floor" in one]:
-        newest = {one["graphs"]: one for one in clusters}
+    if clusters := [one for one in found if "foreign_pods" in one]:
+        newest = {(one["graphs"], one.get("namespaces", 1)): one for one in clusters}
         page = replace_part(page, "cluster", write_clusters(newest.values()))
+    if replayed := [one for one in found if "milliseconds" in one]:
+        page = replace_part(page, "replayed", write_replayed(replayed[-1]))
+    if resyncs := [one for one in found if "remembering" in one]:
+        page = replace_part(page, "resync", write_resync(resyncs[-1]))
+    if events := [one for one in found if "costs" in one]:
+        page = replace_part(page, "events", write_events(events[-1]))
     if rules := [one for one in found if "rules" in one]:
         page = replace_part(page, "rules", write_rule_costs(rules[-1]["rules"]))
         page = replace_part(page, "writes", write_writes(rules[-1]["writes"]))
@@ -93,26 +108,91 @@ def write_calls(result: Result) -> str:
     return f"{said}{table}\nLargest worker: {memory:.0f} MiB. From start to the first sync: {cold:.0f} ms.\n"
 
 
-def write_clusters(results: Iterable[Result]) -> str:
-    """What many graphs cost on a real control plane, hooks beside the floor, and the verdicts."""
-    head = ("graphs", "phase", "seconds", "floor", "processor s", "floor", "times the floor", "calls a graph", "floor")
+def write_replayed(result: Result) -> str:
+    """Where the processor's time of a graph goes until it is ready."""
+    whole, graphs = result["whole"], result["graphs"]
+    rows: list[tuple[object, ...]] = [
+        (part, f"{spent:.1f}", f"{spent / whole:.0%}") for part, spent in result["milliseconds"].items()
+    ]
+    rows.append(("**whole**", f"{whole:.1f}", ""))
+    without = result["whole_without_json_cache"]
+    rows.append(("whole, if each body were parsed anew", f"{without:.1f}", f"{without / whole:.0%}"))
+    calls = sum(result["calls"].values()) / graphs
+    said = (
+        f"{graphs} graphs of four services, {calls:.0f} calls and {result['kilobytes']:.0f} KB for each, "
+        f"of which {result['reads'] / graphs:.0f} read on demand; {result['time'][:10]}.\n\n"
+    )
+    return said + write_table(("part", "ms of processor, a graph", "share"), rows)
+
+
+def write_resync(result: Result) -> str:
+    """What a resync of many graphs costs the hooks, and how often that is worth its price."""
+    head = ("hooks", "first pass, s", "last pass, s", "2 % of a processor at a resync each", "largest worker, MiB")
     rows = []
-    ordered = sorted(results, key=lambda one: int(one["graphs"]))
-    for result in ordered:
-        for phase, title in _PHASES:
-            hooks, floor = result["hooks"][phase], result["floor"][phase]
-            spent, least = (sum(one["processor_seconds"].values()) for one in (hooks, floor))
-            calls = (f"{sum(one['calls'].values()) / result['graphs']:.1f}" for one in (hooks, floor))
-            seconds = (f"{hooks['seconds']:.1f}", f"{floor['seconds']:.1f}")
-            ratio = f"{spent / least:.2f}"
-            rows.append((result["graphs"], title, *seconds, f"{spent:.1f}", f"{least:.1f}", ratio, *calls))
+    for title, name in (("remember answers", "remembering"), ("compute each", "computing")):
+        seconds = result[name]["seconds"]
+        rows.append(
+            (
+                title,
+                f"{seconds[0]:.1f}",
+                f"{seconds[-1]:.1f}",
+                f"{find_period(seconds[-1])} s",
+                f"{result[name]['mib']:.0f}",
+            )
+        )
+    said = (
+        f"{result['graphs']:,} graphs of four services, {result['calls']:,} calls, {result['kilobytes']:.0f} KB for a "
+        f"graph with its components; {result['workers']} processes; {result['time'][:10]}.\n\n"
+    )
+    return said + write_table(head, rows)
+
+
+def write_clusters(results: Iterable[Result]) -> str:
+    """What many graphs cost on a real control plane, by program, and the verdicts."""
+    ordered = sorted(results, key=lambda one: (int(one["graphs"]), one.get("namespaces", 1)))
+    head = ("graphs", "namespaces", "phase", "seconds", "hooks", "Metacontroller", "all programs", "calls a graph")
+    beside = ("Metacontroller, floor", "before", "all programs, floor")
+    rows = [
+        _write_phase(result, phase, title) for result in ordered for phase, title in _PHASES if phase in result["hooks"]
+    ]
     verdicts = write_table(("graphs", "target", "measured"), (row for one in ordered for row in judge_cluster(one)))
-    return f"{write_table(head, rows)}\n{verdicts}"
+    said = (
+        "Processor seconds by program; *before* are the hooks of the version before reads on demand, "
+        "where they ran too.\n\n"
+    )
+    return f"{said}{write_table((*head, *beside), rows)}\n{verdicts}"
+
+
+def _write_phase(result: Result, phase: str, title: str) -> tuple[object, ...]:
+    found, spent = result["hooks"][phase], result["hooks"][phase]["processor_seconds"]
+    least, before = (result[one][phase]["processor_seconds"] if one in result else {} for one in ("floor", "before"))
+    return (
+        result["graphs"],
+        result.get("namespaces", 1),
+        title.format(pods=result.get("foreign_pods", 0)),
+        f"{found.get('wall', found['seconds']) if phase in _OF_OTHERS else found['seconds']:.1f}",
+        f"{spent.get('hooks', 0):.1f}",
+        f"{spent.get('metacontroller', 0):.2f}",
+        f"{sum(spent.values()):.1f}",
+        f"{sum(found['calls'].values()) / result['graphs']:.1f}",
+        f"{least.get('metacontroller', 0):.2f}" if least else "",
+        f"{before.get('metacontroller', 0):.2f}" if before else "",
+        f"{sum(least.values()):.1f}" if least else "",
+    )
+
+
+def write_events(result: Result) -> str:
+    """What an event of a related kind costs Metacontroller."""
+    rows = ((title, f"{cost:.2f}", f"{calls:.2f}") for title, (cost, calls) in result["costs"].items())
+    return write_table(
+        ("parents with a rule for the kind, and event", "ms of Metacontroller, an event", "calls of hooks, an event"),
+        rows,
+    )
 
 
 def judge_cluster(result: Result) -> Iterator[tuple[int, str, str]]:
     """For each target of the bench of many graphs: their number, the verdict, and the figure beside its target."""
-    graphs, services, hooks, floor = (result[key] for key in ("graphs", "services", "hooks", "floor"))
+    graphs, services, hooks = (result[key] for key in ("graphs", "services", "hooks"))
     first, written = hooks["first_writes"], hooks["ready"]["api_calls"]
     figures = [
         ("status writes of a graph until its children exist", first.get(_GRAPHS, 0) / graphs, 2.0),
@@ -123,11 +203,17 @@ def judge_cluster(result: Result) -> Iterator[tuple[int, str, str]]:
             2.0 + services,
         ),
     ]
-    for phase, title in _PHASES:
-        spent, least = (sum(one[phase]["processor_seconds"].values()) for one in (hooks, floor))
+    for phase, title in _PHASES[:2] if "floor" in result else ():
+        spent, least = (sum(one[phase]["processor_seconds"].values()) for one in (hooks, result["floor"]))
         figures.append((f"processor seconds {title}, times the floor", spent / least, 1.2))
-    figures.append(("hook calls until a graph is ready", sum(hooks["ready"]["calls"].values()) / graphs, 12.0))
     ready = hooks["ready"]
+    if "before" in result:
+        least = result["before"]["ready"]["processor_seconds"]["metacontroller"]
+        ratio = ready["processor_seconds"]["metacontroller"] / least
+        figures.append(("processor seconds of Metacontroller, times those before", ratio, 0.55))
+    if result.get("foreign_pods") and "beside" in hooks:
+        cost = _find_cost(hooks["foreign"], hooks["rest"]) / result["foreign_pods"]
+        figures.append(("ms of Metacontroller for each pod of somebody else", 1000 * cost, 0.1))
     figures.append(
         ("hook calls for each change of a child", sum(ready["calls"].values()) / ready["child_changes"], 3.0)
     )
@@ -135,6 +221,12 @@ def judge_cluster(result: Result) -> Iterator[tuple[int, str, str]]:
     for title, value, target in figures:
         verdict = "reached" if value <= target else "missed"
         yield graphs, verdict, f"{title}: {value:.4g}, target at most {target:g}"
+
+
+def _find_cost(phase: Result, rest: Result) -> float:
+    """Metacontroller's processor seconds in a phase, above those of as much rest."""
+    spent, idle = (one["processor_seconds"]["metacontroller"] for one in (phase, rest))
+    return max(0.0, float(spent - idle * phase["wall"] / rest["wall"]))
 
 
 def write_rule_costs(costs: Mapping[str, Sequence[Result]]) -> str:

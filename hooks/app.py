@@ -5,12 +5,10 @@ exceptions.
 """
 
 import logging
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
-from http import HTTPStatus
 from typing import Any
 
 from flask import Flask, Response, g, has_app_context, request
@@ -55,6 +53,7 @@ from hooks.metacontroller.protocol import (
 )
 from hooks.metacontroller.queries import ObjectSource, answer_with, write_answers
 from hooks.metacontroller.request_body import JsonCache
+from hooks.metacontroller.resting import RestingAnswers
 from hooks.metacontroller.shapes import misshapen_refused
 from hooks.model import sync as model
 from hooks.model.asking import Asking, AskProber
@@ -62,8 +61,9 @@ from hooks.model.pod_addresses import CheckAddresses, write_verdicts
 from hooks.model.prober_client import ProberClient
 from hooks.model.prober_messages import write_message
 from hooks.policy.conditions import reference_of
+from hooks.serving.call_report import report_call
 from hooks.serving.callers import RefuseCaller
-from hooks.serving.logs import CallReport, log_bodies, log_call, logger
+from hooks.serving.logs import log_bodies, log_call, logger
 from hooks.serving.metrics import Metrics, create_metrics, record_call, record_effects
 from hooks.serving.metrics_page import serve_prober_page
 from hooks.serving.web import BY_ITSELF, Record, ServedBy, create_bare_app, expect_token, read_body
@@ -82,31 +82,21 @@ STALE_SECONDS = 15.0
 
 _KNOWN_PATHS = "a hook; hooks are POST /<hook>/sync, /<hook>/finalize and /<hook>/customize"
 
-_OUTCOMES: Mapping[int, tuple[str, str]] = {
-    400: ("invalid_request", "bad_request"),
-    404: ("not_found", "not_found"),
-    405: ("wrong_method", "bad_request"),
-    401: ("unknown_caller", "bad_request"),
-    403: ("left_alone", ""),
-    413: ("too_large", "bad_request"),
-    422: ("invalid_spec", "validation"),
-    429: ("left_alone", ""),
-    503: ("prober_unavailable", "unavailable"),
-}
-"""HTTP status to our outcome and the operator's category of error; the category is empty if nothing went wrong."""
-_FAILED = ("failed", "internal")
-_DONE = ("done", "")
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hook:
-    """The kind of parent that the paths `/<name>/…` are about, and the functions that answer them."""
+    """The kind of parent that the paths `/<name>/…` are about, and the functions that answer them.
+
+    `rests`: a sync asks nobody but the source of objects. `look` says whether somebody else has the namespace.
+    """
 
     kind: GroupVersionKind
     sync: Sync
     customize: Customize
     finalize: Sync | None = None
     is_decorator: bool = False
+    rests: bool = False
+    look: Look | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,6 +108,7 @@ class AppContext:
     carry_out: CarryOut | None
     metrics: Metrics
     json_cache: JsonCache
+    resting: RestingAnswers
     refuse: RefuseCaller | None
     revision: str
     record: Record | None
@@ -139,12 +130,14 @@ def all_hooks(
             sync=answer_with(graph.sync, source),
             finalize=graph.finalize,
             customize=graph.customize,
+            rests=True,
         ),
         "component": Hook(
             kind=contract.COMPONENT,
             sync=answer_with(component.sync, source),
             finalize=_drop_first(drop_keys),
             customize=component.customize,
+            rests=True,
         ),
         "request": Hook(
             kind=contract.GRAPH_REQUEST,
@@ -230,7 +223,7 @@ def respect_locks(table: Mapping[str, Hook], look: Look) -> dict[str, Hook]:
         return sync
 
     return {
-        name: replace(hook, sync=respecting(hook.sync), finalize=hook.finalize and respecting(hook.finalize))
+        name: replace(hook, sync=respecting(hook.sync), finalize=hook.finalize and respecting(hook.finalize), look=look)
         for name, hook in table.items()
     }
 
@@ -268,6 +261,7 @@ def create_app(
         carry_out=carry_out,
         metrics=create_metrics(app),
         json_cache=JsonCache(),
+        resting=RestingAnswers(served_by.resting_bytes),
         refuse=served_by.refuse,
         revision=served_by.revision,
         record=served_by.record,
@@ -281,7 +275,7 @@ def create_app(
 
 def _add_hook(app: Flask, name: str, hook: Hook, context: AppContext) -> None:
     calls: dict[str, Callable[[], bytes]] = {
-        "sync": lambda: _sync(hook, hook.sync, context),
+        "sync": lambda: _recall_or(hook, context) if hook.rests else _sync(hook, hook.sync, context),
         "customize": lambda: _customize(hook, context),
     }
     if hook.finalize is not None:
@@ -297,14 +291,31 @@ def _add_hook(app: Flask, name: str, hook: Hook, context: AppContext) -> None:
         app.add_url_rule(f"/{name}/{call}", f"{name}/{call}", view, methods=["POST"])
 
 
-def _sync(hook: Hook, function: Sync, context: AppContext) -> bytes:
+def _recall_or(hook: Hook, context: AppContext) -> bytes:
+    """What is remembered of a sync call; if nothing is, what is computed now."""
     body = read_body(context.settings.max_body_bytes)
+    key = context.resting.make_key(request.full_path, body)
+    found = context.resting.find(key)
+    if found is None or (hook.look is not None and hook.look(found.parent["metadata"]["namespace"]) is not None):
+        return _answer(hook, hook.sync, context, body=body, key=key)
+    g.parent, g.answer, g.counts = found.parent, found.answer, found.counts
+    return found.unpack()
+
+
+def _sync(hook: Hook, function: Sync, context: AppContext) -> bytes:
+    return _answer(hook, function, context, body=read_body(context.settings.max_body_bytes))
+
+
+def _answer(hook: Hook, function: Sync, context: AppContext, *, body: bytes, key: bytes = b"") -> bytes:
+    """Compute the answer to a sync or finalize call, and remember it by its key, if it has one and is at rest."""
     read, expected = context.json_cache.read_call, partial(expected_keys, hook.kind)
     call = parse_sync_request(body, hook.kind, decorator=hook.is_decorator, read=read, expected=expected)
     g.parent = call.parent
     with misshapen_refused(call):
         g.answer = answer = _come_back(function(call, context.facts()), context.revision)
         written = write_sync_answer(answer, call.children, decorator=hook.is_decorator, expected=expected)
+    if key and "found" not in g:
+        context.resting.keep(key, call, answer, written)
     if effects := permitted_effects(answer.effects, context.settings):
         source = EffectSource(
             parent=reference_of(call.parent), generation=call.generation, declared=call.children.optional_kinds()
@@ -354,11 +365,11 @@ def _end(response: Response, context: AppContext) -> Response:
     response.headers["X-Request-Id"] = known["sync_id"]
     if "hook" not in known and request.endpoint is not None:
         return response
-    report = _report(response, known)
+    report = report_call(response, known)
     if "hook" in known:
         record_call(context.metrics, report)
     more: dict[str, str] = {key: known[key] for key in ("fault", "effects") if key in known}
-    log_call(report, sync_id=known["sync_id"], parent=known.get("parent"), answer=known.get("answer"), more=more)
+    log_call(report, sync_id=known["sync_id"], known=known, more=more)
     if logger.isEnabledFor(logging.DEBUG) and "parent" in known:
         log_bodies(known["sync_id"], known["body"], response.get_data())
     if context.record is not None and "parent" in known:
@@ -377,24 +388,3 @@ def _record(record: Record, known: Mapping[str, Any], response: Response) -> Non
         record(request.path, known["body"], response.get_data(), *asked)
     except Exception:
         logger.exception("a call is not recorded", extra={"fields": {"sync_id": known["sync_id"]}})
-
-
-def _report(response: Response, known: Mapping[str, Any]) -> CallReport:
-    answer: SyncAnswer | None = known.get("answer")
-    status = response.status_code
-    outcome, error_type = _DONE if status == HTTPStatus.OK else _OUTCOMES.get(status, _FAILED)
-    if status == HTTPStatus.OK and answer is not None and answer.problems:
-        outcome, error_type = _OUTCOMES[HTTPStatus.UNPROCESSABLE_ENTITY]
-    return CallReport(
-        hook=known.get("hook", ""),
-        call=known.get("call", ""),
-        kind=known.get("kind", ""),
-        namespace=known["parent"]["metadata"]["namespace"] if "parent" in known else "",
-        outcome=outcome,
-        error_type=error_type,
-        comes_back=status == HTTPStatus.TOO_MANY_REQUESTS or (answer is not None and answer.resync_after_seconds > 0),
-        status=status,
-        seconds=time.perf_counter() - known["started"],
-        request_bytes=len(known.get("body", b"")),
-        answer_bytes=response.content_length or 0,
-    )

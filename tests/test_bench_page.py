@@ -9,6 +9,7 @@ from bench.page import (
     replace_part,
     write_calls,
     write_clusters,
+    write_events,
     write_rule_costs,
     write_targets,
     write_writes,
@@ -23,6 +24,7 @@ def phase(seconds: float, calls: int, **spent: float) -> dict[str, Any]:
     written = {"update dynamographdeployments/status": calls // 8}
     return {
         "seconds": seconds,
+        "wall": 9.0,
         "processor_seconds": spent,
         "calls": {"graph": calls},
         "api_calls": written,
@@ -63,31 +65,56 @@ def test_graphs_stand_beside_the_floor_in_the_order_of_their_number() -> None:
     results = [
         {
             "graphs": number,
+            "namespaces": 2,
+            "foreign_pods": 1000,
             "services": 4,
             "hooks": {
                 "first_writes": {"dynamographdeployments": 3 * number, "dynamocomponentdeployments": 4 * number},
-                "children": phase(4, 24 * number, hooks=2, api=3),
-                "ready": phase(8, 40 * number, hooks=4, api=6),
+                "children": phase(4, 24 * number, hooks=2, metacontroller=3),
+                "ready": phase(8, 40 * number, hooks=4, metacontroller=6),
+                "rest": phase(0, 0, metacontroller=0.1),
+                "foreign": phase(0, 0, metacontroller=0.3),
+                "beside": phase(0, 0, metacontroller=0.1),
                 "memory": {"hooks": 100 + 0.5 * number},
             },
-            "floor": {"children": phase(2, number, floor=1, api=3), "ready": phase(4, number, floor=2, api=3)},
+            "before": {
+                "children": phase(4, number, metacontroller=6),
+                "ready": phase(4, number, metacontroller=10),
+                "foreign": phase(0, 0, metacontroller=9),
+                "beside": phase(0, 0, metacontroller=0.1),
+            },
+            "floor": {
+                "children": phase(2, number, hooks=1, metacontroller=3),
+                "ready": phase(4, number, hooks=2, metacontroller=3),
+                "foreign": phase(0, 0, metacontroller=0.3),
+                "beside": phase(0, 0, metacontroller=0.1),
+            },
         }
         for number in (100, 10)
     ]
-    lines = write_clusters(results).splitlines()
-    assert lines[2] == "| 10 | until all children exist | 4.0 | 2.0 | 5.0 | 4.0 | 1.25 | 24.0 | 1.0 |"
-    assert lines[3] == "| 10 | until all graphs are ready | 8.0 | 4.0 | 10.0 | 5.0 | 2.00 | 40.0 | 1.0 |"
-    assert [line.split(" | ")[0] for line in lines[4:6]] == ["| 100", "| 100"]
-    assert lines[9:17] == [
+    lines = write_clusters(results).splitlines()[2:]
+    assert lines[2] == "| 10 | 2 | until all children exist | 4.0 | 2.0 | 3.00 | 5.0 | 24.0 | 3.00 | 6.00 | 4.0 |"
+    assert lines[3] == "| 10 | 2 | until all graphs are ready | 8.0 | 4.0 | 6.00 | 10.0 | 40.0 | 3.00 | 10.00 | 5.0 |"
+    assert lines[4].startswith(
+        "| 10 | 2 | 1000 pods of somebody else come and go | 9.0 | 0.0 | 0.30 | 0.3 | 0.0 | 0.30 |"
+    )
+    assert [line.split(" | ")[0] for line in lines[6:10]] == ["| 100"] * 4
+    assert lines[13:22] == [
         "| 10 | missed | status writes of a graph until its children exist: 3, target at most 2 |",
         "| 10 | reached | status writes of a component until then: 1, target at most 1 |",
         "| 10 | reached | status writes of a graph until it is ready: 5, target at most 6 |",
         "| 10 | missed | processor seconds until all children exist, times the floor: 1.25, target at most 1.2 |",
         "| 10 | missed | processor seconds until all graphs are ready, times the floor: 2, target at most 1.2 |",
-        "| 10 | missed | hook calls until a graph is ready: 40, target at most 12 |",
+        "| 10 | missed | processor seconds of Metacontroller, times those before: 0.6, target at most 0.55 |",
+        "| 10 | missed | ms of Metacontroller for each pod of somebody else: 0.2, target at most 0.1 |",
         "| 10 | reached | hook calls for each change of a child: 2, target at most 3 |",
         "| 10 | reached | MiB of the largest worker of the hooks: 105, target at most 120 |",
     ]
+
+
+def test_events_are_shown_by_who_has_a_rule() -> None:
+    text = write_events({"costs": {"none, graph": [0.256, 0.0]}})
+    assert text.splitlines()[2:] == ["| none, graph | 0.26 | 0.00 |"]
 
 
 def test_rules_stand_below_their_sum_the_dearest_first() -> None:
@@ -143,7 +170,7 @@ def test_a_part_is_replaced_and_the_others_stay() -> None:
         replace_part(page, "three", "")
 
 
-@pytest.mark.parametrize("part", ["calls", "targets", "cluster"])
+@pytest.mark.parametrize("part", ["calls", "targets", "cluster", "replayed", "resync", "events"])
 def test_page_has_a_place_for_each_table(part: str) -> None:
     page = PAGE.read_text()
     assert replace_part(page, part, "") != page, "there is a table"

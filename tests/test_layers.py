@@ -23,6 +23,7 @@ SHELL = (
     "hooks.clients",
     "hooks.metacontroller.install_files",
     "hooks.metacontroller.request_body",
+    "hooks.metacontroller.resting",
     "hooks.model.asking",
     "hooks.model.prober",
     "hooks.model.prober_client",

@@ -3,7 +3,7 @@
 import json
 import sys
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -11,7 +11,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from bench.cluster.run import Phase, Run, run
+from bench.cluster.run import Load, Phase, Run, run
 from bench.cluster.simulated import SERVICES, simulate
 from bench.server import count_processors
 from tests.cluster import binaries
@@ -35,12 +35,28 @@ _FLOORS_REST_SECONDS = 10.0
 )
 @click.option(
     "--foreign-pods",
-    default=500,
+    default=2000,
     show_default=True,
     help="So many pods of somebody else come and go at the end, which should cost Metacontroller nothing.",
 )
+@click.option("--namespaces", default=1, show_default=True, help="So many namespaces that the graphs are spread over.")
+@click.option(
+    "--beside",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="A checkout of another version, whose hooks are measured too, in the same run.",
+)
+@click.option("--floor/--no-floor", default=True, show_default=True, help="Measure the floor too.")
 @click.option("--statuses", is_flag=True, help="Only the hooks: print what each status write changed.")
-def main(*, graphs: int, rest_seconds: float, foreign_pods: int, statuses: bool) -> None:
+def main(  # noqa: PLR0913 - one parameter for each option
+    *,
+    graphs: int,
+    rest_seconds: float,
+    foreign_pods: int,
+    namespaces: int,
+    beside: Path | None,
+    floor: bool,
+    statuses: bool,
+) -> None:
     """Bring GRAPHS graphs of four services to Ready on a real control plane, and measure what that costs.
 
     Needs the programs of the cluster tests, and Metacontroller on PATH or in $METACONTROLLER. Without it, the
@@ -55,19 +71,27 @@ def main(*, graphs: int, rest_seconds: float, foreign_pods: int, statuses: bool)
     binaries.build(click.echo)
     click.echo(f"with the real Metacontroller {program}, on {count_processors()} processors")
     if statuses:
-        click.echo("\n".join(run("hooks", graphs, rest_seconds=rest_seconds, with_statuses=True).statuses))
+        load = Load(graphs=graphs, namespaces=namespaces, rest_seconds=rest_seconds, with_statuses=True)
+        click.echo("\n".join(run("hooks", load).statuses))
         return
-    rests = {"floor": min(rest_seconds, _FLOORS_REST_SECONDS), "hooks": rest_seconds}
+    rests = {
+        **({"floor": min(rest_seconds, _FLOORS_REST_SECONDS)} if floor else {}),
+        **({"before": rest_seconds} if beside else {}),
+        "hooks": rest_seconds,
+    }
+    load = Load(graphs=graphs, namespaces=namespaces, foreign_pods=foreign_pods)
     runs = {
-        server: run(server, graphs, rest_seconds=seconds, foreign_pods=foreign_pods)
-        for server, seconds in rests.items()
+        server: run(server, replace(load, rest_seconds=seconds), beside=beside) for server, seconds in rests.items()
     }
     _show(runs, rests)
     _refuse_unfair(runs)
     RESULTS.mkdir(exist_ok=True)
     file = RESULTS / f"cluster-{datetime.now(UTC):%Y%m%dT%H%M%S}.json"
     result = {
+        "time": datetime.now(UTC).isoformat(timespec="seconds"),
+        "processors": count_processors(),
         "graphs": graphs,
+        "namespaces": namespaces,
         "services": SERVICES,
         "foreign_pods": foreign_pods,
         **{server: asdict(found) for server, found in runs.items()},
@@ -106,6 +130,7 @@ def _show(runs: Mapping[str, Run], rests: Mapping[str, float]) -> None:
         ("until all graphs are ready", "ready"),
         (f"rest ({rest})", "rest"),
         ("pods of somebody else come and go", "foreign"),
+        (f"rest beside these pods ({rest})", "beside"),
     ):
         console.print(_compare(title, {server: getattr(found, phase) for server, found in runs.items()}, runs))
     table = Table("status writes until all children of their graph exist", *runs)
@@ -122,10 +147,10 @@ def _show(runs: Mapping[str, Run], rests: Mapping[str, float]) -> None:
 
 def _compare(title: str, phases: Mapping[str, Phase], runs: Mapping[str, Run]) -> Table:
     graphs = runs["hooks"].graphs
-    table = Table(title, *phases, "times the floor")
+    table = Table(title, *phases, f"times the {next(iter(phases))}")
 
     def add(name: str, values: list[float], unit: float = 1.0) -> None:
-        floor, found = values
+        floor, found = values[0], values[-1]
         ratio = f"{found / floor:.2f}" if floor > 0 else ""
         table.add_row(name, *(f"{value / unit:.2f}" for value in values), ratio)
 

@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 from flask import Flask, Response, request
 
-from bench.cluster.simulated import is_ready, name_graph, simulate
+from bench.cluster.simulated import NAMESPACE, is_ready, name_graph, simulate
 from hooks import contract
 from hooks.k8s import kinds
 from hooks.serving.logs import set_up_logging
@@ -47,11 +47,13 @@ def create_floor(answers: Answers, is_draining: Callable[[], bool] = lambda: Fal
     def answer() -> Response:
         body = orjson.loads(request.get_data(cache=False))
         parent = body.get("parent") or body["object"]
-        name: str = parent["metadata"]["name"]
+        name, namespace = parent["metadata"]["name"], parent["metadata"]["namespace"]
         own = name[: len(_TEMPLATE)]
         pending, ready = answers[request.path, _TEMPLATE + name[len(_TEMPLATE) :]]
         text = ready if _is_ready(body) else pending
-        return Response(text.replace(_TEMPLATE.encode(), own.encode()), mimetype="application/json")
+        text = text.replace(_TEMPLATE.encode(), own.encode())
+        text = text.replace(b'"namespace":"%s"' % NAMESPACE.encode(), orjson.dumps({"namespace": namespace})[1:-1])
+        return Response(text, mimetype="application/json")
 
     for path in sorted({path for path, _ in answers}):
         app.add_url_rule(path, path, answer, methods=["POST"])

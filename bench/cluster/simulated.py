@@ -27,7 +27,12 @@ def name_graph(number: int) -> str:
     return f"bench-{number:05}"
 
 
-def build_graph(number: int) -> Manifest:
+def name_namespace(number: int, namespaces: int = 1) -> str:
+    """The namespace of a graph, if so many namespaces take turns."""
+    return NAMESPACE if namespaces == 1 else f"{NAMESPACE}-{number % namespaces:05}"
+
+
+def build_graph(number: int, namespaces: int = 1) -> Manifest:
     """A graph of four services, as the other benches have it, but without scaling adapters, which few graphs have.
 
     Its claim is its own: of graphs that name the same claim, all but the first would find it taken.
@@ -37,7 +42,7 @@ def build_graph(number: int) -> Manifest:
     claim = f"{name}-models"
     services = {service: _adapt(spec, claim) for service, spec in graph["spec"]["services"].items()}
     pvcs = [{**one, "name": claim} for one in graph["spec"]["pvcs"]]
-    metadata = {**graph["metadata"], "name": name, "namespace": NAMESPACE}
+    metadata = {**graph["metadata"], "name": name, "namespace": name_namespace(number, namespaces)}
     return {**graph, "metadata": metadata, "spec": {**graph["spec"], "pvcs": pvcs, "services": services}}
 
 

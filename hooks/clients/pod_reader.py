@@ -8,16 +8,15 @@ A call reads for `READ_SECONDS` at most, and reads few pods again. Of a thousand
 calls.
 """
 
-import math
 import threading
 import zlib
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from http import HTTPStatus
 
 from hooks.clients.api_server import ApiServer, Conversation, Refused, object_path
+from hooks.clients.read_faults import ReadFaults
 from hooks.k8s import kinds
 from hooks.model.pod_addresses import OWN, AddressVerdict, NamedAddress, Verdicts, describe_doubt, judge_address
 
@@ -30,12 +29,9 @@ KEPT_SECONDS = 3600.0
 """How long an address stays its pod's while the pod cannot be read: longer, and another pod may well have it."""
 FIRST_AGAIN_SECONDS, LONGEST_AGAIN_SECONDS = 1.0, 60.0
 """After how long a refused address is looked at again: first, and after many times."""
-PAUSE_SECONDS = 5.0
-"""How long nothing is read in a namespace after the API server refused it there, or nowhere if it did not answer."""
 MOST_RENEWED = 50
 """The most pods that one call reads although it knows them."""
 MOST_KNOWN = 65_536
-_EVERYWHERE = ""
 
 _NO_ACCESS = (
     "the hooks have no access to the API server; mount their ServiceAccount token, or set engine_addresses=routable"
@@ -43,7 +39,6 @@ _NO_ACCESS = (
 _FORBIDDEN = (
     "the hooks may not read the pod; give their account the right to get pods, or set engine_addresses=routable"
 )
-_UNREACHABLE = "the API server does not answer the hooks; check that they reach it"
 _WAITING = "the pod is read with one of the next syncs"
 
 
@@ -69,8 +64,8 @@ class PodReader:
         self._known: OrderedDict[NamedAddress, _Known] = OrderedDict()
         self._in_hand: set[tuple[str, str]] = set()
         """Namespace and name of the pods that some thread is about to read."""
-        self._faults: dict[str, tuple[float, str]] = {}
-        """By namespace, until a read succeeds: until when nothing is read there, and why."""
+        self._faults = ReadFaults(server.clock) if server else ReadFaults()
+        """By namespace."""
         self._readers = threading.BoundedSemaphore(MOST_READERS)
 
     def check(self, addresses: tuple[NamedAddress, ...]) -> Verdicts:
@@ -124,7 +119,7 @@ class PodReader:
     def _choose_due(self, addresses: list[NamedAddress], now: float) -> dict[tuple[str, str], list[NamedAddress]]:
         new: dict[tuple[str, str], list[NamedAddress]] = {}
         again: dict[tuple[str, str], list[NamedAddress]] = {}
-        paused = {namespace: self._find_fault(namespace, now) for namespace in {one.namespace for one in addresses}}
+        paused = {namespace: self._faults.find(namespace) for namespace in {one.namespace for one in addresses}}
         for one in addresses:
             known, pod = self._known.get(one), (one.namespace, one.pod)
             if known is None or known.due_at > now or pod in self._in_hand or paused[one.namespace]:
@@ -133,11 +128,6 @@ class PodReader:
             if chosen is new or pod in again or len(again) < MOST_RENEWED:
                 chosen.setdefault(pod, []).append(one)
         return new | {pod: [*new.get(pod, ()), *due] for pod, due in again.items()}
-
-    def _find_fault(self, namespace: str, now: float) -> str:
-        """Why nothing is read in a namespace at a time; empty if something is."""
-        faults = (self._faults.get(where, (-math.inf, "")) for where in (_EVERYWHERE, namespace))
-        return next((reason for until, reason in faults if now < until), "")
 
     def _read(self, server: ApiServer, due: dict[tuple[str, str], list[NamedAddress]]) -> None:
         with server.converse(DEADLINE_SECONDS) as conversation:
@@ -157,22 +147,11 @@ class PodReader:
         try:
             pod = conversation.find(path)
         except Refused as refused:
-            self._note_fault(namespace, refused.status, clock())
+            self._faults.note(namespace, refused, forbidden=_FORBIDDEN, what=" for the pod")
             return False
         self._learn({one: judge_address(one, pod) for one in addresses}, clock())
-        with self._lock:
-            self._faults.pop(_EVERYWHERE, None)
-            self._faults.pop(namespace, None)
+        self._faults.clear(namespace)
         return True
-
-    def _note_fault(self, namespace: str, status: int, now: float) -> None:
-        reason = f"the API server answers {status} for the pod" if status else _UNREACHABLE
-        if status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}:
-            reason = _FORBIDDEN
-        with self._lock:
-            if status:
-                self._faults.pop(_EVERYWHERE, None)
-            self._faults[namespace if status else _EVERYWHERE] = (now + PAUSE_SECONDS, reason)
 
     def _learn(self, refusals: Mapping[NamedAddress, str], now: float) -> None:
         with self._lock:
@@ -186,7 +165,7 @@ class PodReader:
         known = self._known.get(one)
         if known is not None and known.refusal is not None and (known.refusal or now < known.read_at + KEPT_SECONDS):
             return AddressVerdict(refusal=known.refusal) if known.refusal else OWN
-        reason = self._find_fault(one.namespace, -math.inf) or _WAITING
+        reason = self._faults.find(one.namespace, also_old=True) or _WAITING
         is_new = known is None or (known.refusal is None and now < known.since + self._new_seconds)
         return AddressVerdict(doubt=describe_doubt(one, reason), is_new=is_new)
 

@@ -9,12 +9,12 @@ import threading
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 from hooks.clients.api_server import ApiServer, Conversation, Refused, collection_path, object_path
+from hooks.clients.read_faults import ReadFaults
 from hooks.k8s.types import GroupVersionKind, ReadManifest
 from hooks.metacontroller.protocol import ObjectQuery, QueryAnswer
 from hooks.metacontroller.queries import ObjectSource, refuse_queries
@@ -26,17 +26,13 @@ MOST_READERS = 4
 MOST_OBJECTS = 100
 """Objects of one list; the pods of a workload fail alike, so the first ones say why."""
 FRESH_SECONDS = 3.0
-PAUSE_SECONDS = 5.0
-"""How long nothing is read of a kind in a namespace after the API server refused it, or at all if it did not answer."""
 MOST_KEPT = 256
 
 OBJECTS_VARIABLE = "DYNAMO_SIMULATED_OBJECTS"
 """Variable in which `dynamo-hooks simulate` tells the hooks where it serves its objects, by plain HTTP on loopback."""
 
 _FORBIDDEN = "the hooks may not read {kind} objects; give their account the right to get and list them"
-_UNREACHABLE = "the API server does not answer the hooks; check that they reach it"
 _BUSY = "too much else is being read; it is tried again"
-_EVERYWHERE = ("", "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +50,8 @@ class QueryReader:
         self._fresh_seconds = fresh_seconds
         self._lock = threading.Lock()
         self._kept: OrderedDict[ObjectQuery, _Kept] = OrderedDict()
-        self._faults: dict[tuple[str, str], tuple[float, str]] = {}
-        """By kind and namespace: until when nothing is read there, and why."""
+        self._faults = ReadFaults(server.clock)
+        """By kind and namespace."""
         self._readers = threading.BoundedSemaphore(MOST_READERS)
 
     def read(self, queries: Sequence[ObjectQuery]) -> Mapping[ObjectQuery, QueryAnswer]:
@@ -80,14 +76,20 @@ class QueryReader:
         return found
 
     def _read_one(self, conversation: Conversation, query: ObjectQuery) -> QueryAnswer:
-        if fault := self._find_fault(query):
+        place = (query.kind.key, query.namespace)
+        try:
+            path = _locate(query)
+        except Refused as impossible:
+            return QueryAnswer(fault=str(impossible))
+        if fault := self._faults.find(place):
             return QueryAnswer(fault=fault)
         try:
-            answer = QueryAnswer(objects=tuple(_ask(conversation, query)))
+            answer = QueryAnswer(objects=tuple(_ask(conversation, query, path)))
         except Refused as refused:
-            return QueryAnswer(fault=self._note_fault(query, refused))
+            forbidden = _FORBIDDEN.format(kind=query.kind.kind)
+            return QueryAnswer(fault=self._faults.note(place, refused, forbidden=forbidden))
+        self._faults.clear(place)
         with self._lock:
-            self._faults.pop(_EVERYWHERE, None)
             self._keep(query, answer)
         return answer
 
@@ -104,24 +106,6 @@ class QueryReader:
         while len(self._kept) > MOST_KEPT or now >= next(iter(self._kept.values())).at + FRESH_SECONDS:
             self._kept.popitem(last=False)
 
-    def _find_fault(self, query: ObjectQuery) -> str:
-        now = self._server.clock()
-        with self._lock:
-            faults = (self._faults.get(where, (0.0, "")) for where in (_EVERYWHERE, (query.kind.key, query.namespace)))
-            return next((reason for until, reason in faults if reason and now < until), "")
-
-    def _note_fault(self, query: ObjectQuery, refused: Refused) -> str:
-        """Keep from reading for a moment, and say why."""
-        status, where = refused.status, (query.kind.key, query.namespace)
-        reason = f"the API server answers {status}" if status else _UNREACHABLE
-        if status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}:
-            reason = _FORBIDDEN.format(kind=query.kind.kind)
-        with self._lock:
-            self._faults[where if status else _EVERYWHERE] = (self._server.clock() + PAUSE_SECONDS, reason)
-            if len(self._faults) > MOST_KEPT:
-                self._faults.clear()
-        return reason
-
 
 def find_reader(server: ApiServer | None, environment: Mapping[str, str] = os.environ) -> ObjectSource:
     """What reads objects on demand: from the API server, or from the simulated cluster that the environment names."""
@@ -137,21 +121,27 @@ NO_SOURCE = refuse_queries("the hooks have no access to the API server")
 """What reads nothing, where there is no API server."""
 
 
-def _ask(conversation: Conversation, query: ObjectQuery) -> Iterator[ReadManifest]:
+def _locate(query: ObjectQuery) -> str:
+    """The path of a query.
+
+    Raises:
+        Refused: its namespace or name cannot be a part of a path.
+    """
+    if query.name:
+        return object_path(query.kind, query.namespace, query.name)
+    selector = quote(",".join(f"{key}={value}" for key, value in query.labels), safe="")
+    return f"{collection_path(query.kind, query.namespace)}?labelSelector={selector}&limit={MOST_OBJECTS}"
+
+
+def _ask(conversation: Conversation, query: ObjectQuery, path: str) -> Iterator[ReadManifest]:
     """The objects of a query; none of a kind that is not installed.
 
     Raises:
         Refused: the API server refuses, or does not answer.
     """
-    if query.name:
-        found = conversation.find(object_path(query.kind, query.namespace, query.name))
-        if found is not None:
-            yield _trim(found, query.kind)
+    if (answer := conversation.find(path)) is None:
         return
-    selector = quote(",".join(f"{key}={value}" for key, value in query.labels), safe="")
-    path = f"{collection_path(query.kind, query.namespace)}?labelSelector={selector}&limit={MOST_OBJECTS}"
-    answer = conversation.find(path)
-    for item in (answer or {}).get("items") or ():
+    for item in (answer,) if query.name else answer.get("items") or ():
         yield _trim(item, query.kind)
 
 

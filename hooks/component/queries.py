@@ -53,7 +53,8 @@ def plan_lookup(
 
 def _query_set(request: SyncRequest, plan: ComponentPlan, seen: ObservedComponent) -> Iterator[ObjectQuery]:
     """Before the first LeaderWorkerSets are created, whether somebody else's has the name of the first one."""
-    if plan.groups is not None and not seen.workloads.leader_worker_sets:
+    has_none = plan.groups is not None and not seen.workloads.leader_worker_sets
+    if has_none and reads_on_demand(request, kinds.LEADER_WORKER_SET):
         yield query_rival(request.parent)
 
 

@@ -4,15 +4,18 @@ from hooks import contract
 from hooks.api.component import ComponentDeployment
 from hooks.component.defaults import resolve_defaults
 from hooks.component.mpi_key import resolve_key_rule
+from hooks.component.observe import query_rival
 from hooks.component.plan import copies_mpi_key, images_of, named_account, wants_pull_secrets
 from hooks.component.subject import resolve_subject
 from hooks.k8s import kinds
-from hooks.metacontroller.protocol import RelatedRule
+from hooks.metacontroller.controllers import can_use_leader_worker_sets
+from hooks.metacontroller.protocol import CustomizeRequest, RelatedRule
+from hooks.policy.looking import has_go_finalizer
 from hooks.settings import Settings
 
 
-def resolve_related(component: ComponentDeployment, settings: Settings) -> list[RelatedRule]:
-    """The rules for labelled ServiceAccounts, registry Secrets, and the SSH key for MPI.
+def resolve_related(request: CustomizeRequest, component: ComponentDeployment, settings: Settings) -> list[RelatedRule]:
+    """The rules for labelled ServiceAccounts, registry Secrets, the SSH key for MPI, and what the Go operator left.
 
     Each change of an object that a rule selects causes a sync of the component, so only needed rules are returned, and
     none for a kind that changes often (`hooks.component.queries`). ServiceAccounts are needed if the spec decides no
@@ -30,4 +33,7 @@ def resolve_related(component: ComponentDeployment, settings: Settings) -> list[
         rules.append(RelatedRule.of(kinds.SECRET, subject.namespace, match_labels=labels))
     if copies_mpi_key(component):
         rules.append(resolve_key_rule(settings, subject.namespace))
+    can_be_left = component.spec.is_multinode and can_use_leader_worker_sets(request.child_kinds)
+    if can_be_left and has_go_finalizer(request.parent):
+        rules.append(query_rival(request.parent).to_rule())
     return rules

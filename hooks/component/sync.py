@@ -61,7 +61,7 @@ def customize(request: CustomizeRequest, facts: Facts) -> list[RelatedRule]:
         component, problems = _read(make_parent_key(request.parent))
     except InvalidSpec:
         return []  # sync reports the problems, and Metacontroller asks again about another spec
-    return [] if problems else resolve_related(component, facts.settings)
+    return [] if problems else resolve_related(request, component, facts.settings)
 
 
 @lru_cache(maxsize=2 * CACHED_PARENTS)

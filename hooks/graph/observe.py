@@ -10,7 +10,7 @@ from hooks.component.pull_secrets import RegistrySecret, observe_registry_secret
 from hooks.graph.components import clean_json
 from hooks.graph.generations import NONE as NO_GENERATIONS
 from hooks.graph.generations import Generations, find_generations
-from hooks.graph.grove.observe import ObservedGrove, observe_grove
+from hooks.graph.grove.observe import ObservedGrove, observe_grove, without_counts
 from hooks.graph.namespace_prefix import TAKEN, observe_prefix
 from hooks.graph.standing_path import GraphPath, find_standing_path
 from hooks.graph.worker_labels import LivePool, find_untyped, observe_pool
@@ -191,8 +191,10 @@ def _find_left_behind(request: SyncRequest) -> Iterator[ReadManifest]:
 
 def without_progress(seen: ObservedGraph) -> ObservedGraph:
     """The part that a plan depends on: components without their state, and no pods."""
-    components = dict.fromkeys(seen.components, _PRESENT)
-    return replace(seen, components=components, pods={}, pod_faults={}, unread="", is_namespace_ending=False)
+    components, grove = dict.fromkeys(seen.components, _PRESENT), without_counts(seen.grove)
+    return replace(
+        seen, components=components, grove=grove, pods={}, pod_faults={}, unread="", is_namespace_ending=False
+    )
 
 
 _PRESENT = ChildComponent(

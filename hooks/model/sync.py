@@ -19,6 +19,7 @@ from hooks.k8s.conditions import READY, find_condition, is_true
 from hooks.k8s.deadlines import seconds_left
 from hooks.k8s.types import Json
 from hooks.metacontroller.protocol import CustomizeRequest, RelatedRule, SyncAnswer, SyncRequest
+from hooks.metacontroller.stored_status import is_stored
 from hooks.model.events import build_change_events, build_unload_failed_event, build_unloaded_event
 from hooks.model.evidence import build_load_request
 from hooks.model.plan import ModelPlan, plan_model
@@ -32,6 +33,8 @@ _MAX_NAMES = 10
 """Pods named in one message."""
 _RECORD_SECONDS = 0.2
 """After a wanted adapter was first written into the status, the next sync comes soon: only then it is loaded."""
+_CONFIRM_SECONDS = 3.0
+"""After a change of the status it is looked whether it was written."""
 _FIRST_RESYNC, _RESYNC_DIVISOR = 1.0, 10.0
 """While anything is pending, the next sync comes after a tenth of the time that it has been pending (at least 1 s)."""
 
@@ -93,7 +96,9 @@ def sync(call: ModelCall, report: LoadReport | None) -> SyncAnswer:
     return SyncAnswer(
         status=status,
         effects=build_change_events(request, status, plan.model.spec.base_model_name),
-        resync_after_seconds=_next_sync(plan, report, status, facts),
+        resync_after_seconds=_confirm(
+            status, request, _next_sync(plan, report, status, facts), is_settled=_is_settled(plan, report)
+        ),
         notes=_build_notes(plan, endpoints),
         problems=plan.problems,
     )
@@ -146,12 +151,33 @@ def _next_sync(plan: ModelPlan, report: LoadReport | None, status: Mapping[str, 
     if report is not None and plan.adapter is not None and plan.adapter not in plan.records[:1]:
         return _RECORD_SECONDS
     is_ready = is_true(status["conditions"], READY)
-    entries = report.endpoints if report else ()
-    is_settled = not engines.doubted and all(entry.phase.is_final and not entry.left for entry in entries)
-    if is_settled and (is_ready or not is_refused):
+    if _is_settled(plan, report) and (is_ready or not is_refused):
         return renewal if plan.adapter is not None or is_refused else 0
     age = 0.0 if is_ready else _age(_transition_time(status), facts.now)
     return min(renewal, max(_FIRST_RESYNC, age / _RESYNC_DIVISOR))
+
+
+def _is_settled(plan: ModelPlan, report: LoadReport | None) -> bool:
+    """Whether no engine has a load, an unload or a check before it."""
+    entries = report.endpoints if report else ()
+    return not plan.engines.doubted and all(entry.phase.is_final and not entry.left for entry in entries)
+
+
+def _confirm(status: Mapping[str, Json], request: SyncRequest, seconds: float, *, is_settled: bool) -> float:
+    """Seconds to the next sync, which comes soon after a change that a user waits for.
+
+    Metacontroller drops the status of a model that somebody else wrote meanwhile, and no event says so. The steps of a
+    load are heard with the polls of what is pending, and start no further sync.
+    """
+    if is_stored(status, request.status):
+        return seconds
+    is_step = not is_settled and _read_ready(status) == _read_ready(request.status)
+    return seconds if is_step else min(seconds or _CONFIRM_SECONDS, _CONFIRM_SECONDS)
+
+
+def _read_ready(status: Mapping[str, Json]) -> tuple[str, str]:
+    condition = find_condition(status.get("conditions") or (), READY) or {}
+    return str(condition.get("status")), str(condition.get("reason"))
 
 
 def _build_notes(plan: ModelPlan, endpoints: tuple[EndpointStatus, ...]) -> tuple[str, ...]:

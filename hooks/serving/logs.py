@@ -85,18 +85,14 @@ def set_up_logging(level: str) -> None:
     logging.getLogger("urllib3").setLevel(max(logging.INFO, root.level))
 
 
-def log_call(
-    report: CallReport,
-    *,
-    sync_id: str,
-    parent: ReadManifest | None,
-    answer: SyncAnswer | None,
-    more: Mapping[str, str],
-) -> None:
+def log_call(report: CallReport, *, sync_id: str, known: Mapping[str, Any], more: Mapping[str, str]) -> None:
     """Write the one line of a call: its parent, its answer, why, and its cost.
 
-    The field `children` counts the answer's children by kind. `more` are further fields, such as `fault`.
+    `known` may have the parent, the answer, and the counts of its children by kind, which are those of the answer if it
+    has none. `more` are further fields, such as `fault`.
     """
+    parent: ReadManifest | None = known.get("parent")
+    answer: SyncAnswer | None = known.get("answer")
     if not logger.isEnabledFor(logging.INFO):
         return
     fields: dict[str, Any] = {"sync_id": sync_id, "hook": report.hook, "call": report.call}
@@ -105,7 +101,7 @@ def log_call(
         fields["parent"] = f"{metadata['namespace']}/{metadata['name']}"
         fields.update({key: metadata[key] for key in ("uid", "generation") if key in metadata})
     if answer is not None:
-        fields["children"] = dict(Children.of(answer.children).counts)
+        fields["children"] = dict(known["counts"] if "counts" in known else Children.of(answer.children).counts)
         texts = {"notes": answer.notes, "problems": texts_of(answer.problems)}
         fields.update({key: list(lines) for key, lines in texts.items() if lines})
     fields.update(more)

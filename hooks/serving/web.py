@@ -14,6 +14,7 @@ from werkzeug.exceptions import HTTPException, RequestEntityTooLarge
 
 from hooks.errors import BodyTooLarge, HookError, InvalidRequest, InvalidSpec, LeaveAlone, UnknownCaller
 from hooks.k8s.messages import one_line
+from hooks.metacontroller.resting import MAX_RESTING_BYTES
 from hooks.problems import describe_problem
 from hooks.serving.callers import RefuseCaller
 from hooks.serving.logs import logger
@@ -40,7 +41,8 @@ class ServedBy:
 
     Whether the server is draining, how many calls a process computes at once, which callers of hooks are refused (None:
     nobody), which revision of image and settings it is (an empty one is that of every caller), the file of its
-    certificate, None without TLS, and what records calls of hooks, if anything does.
+    certificate, None without TLS, what records calls of hooks, if anything does, and how many bytes of whole answers
+    a process remembers.
     """
 
     is_draining: Callable[[], bool] = lambda: False
@@ -49,6 +51,7 @@ class ServedBy:
     revision: str = ""
     certificate: Path | None = None
     record: Record | None = None
+    resting_bytes: int = MAX_RESTING_BYTES
 
 
 BY_ITSELF = ServedBy()

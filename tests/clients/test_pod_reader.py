@@ -15,10 +15,10 @@ from hooks.clients.pod_reader import (
     KEPT_SECONDS,
     LONGEST_AGAIN_SECONDS,
     MOST_RENEWED,
-    PAUSE_SECONDS,
     READ_SECONDS,
     PodReader,
 )
+from hooks.clients.read_faults import PAUSE_SECONDS
 from hooks.model.pod_addresses import AddressVerdict, NamedAddress
 from tests.played_api_server import PlayedApiServer, played_api_server
 

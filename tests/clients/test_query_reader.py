@@ -149,6 +149,8 @@ def test_name_of_a_request_is_never_a_path(served: responses.RequestsMock, ticki
     found = reader.read([replace(NAMED, namespace=namespace), replace(NAMED, name=namespace)])
     assert all(one.fault for one in found.values())
     assert len(served.calls) == 0
+    lists(served, "p")
+    assert reader.read([QUERY])[QUERY].fault == ""  # other reads go on
 
 
 def test_source_without_an_api_server_refuses_everything() -> None:

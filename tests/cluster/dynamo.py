@@ -66,7 +66,14 @@ def running_controllers(admin: ApiClient, url: str, with_kinds: Iterable[str] = 
 
     `options` are those of `install_files.controllers`.
     """
-    created = [admin.create(controller) for controller in install_files.controllers(url, with_kinds, **options)]
+    with running_these(admin, install_files.controllers(url, with_kinds, **options)):
+        yield
+
+
+@contextmanager
+def running_these(admin: ApiClient, controllers: Iterable[Manifest]) -> Iterator[None]:
+    """Install controllers, and wait until Metacontroller has started them."""
+    created = [admin.create(controller) for controller in controllers]
     try:
         for controller in created:
             wait_for_event(admin, controller, "Started")

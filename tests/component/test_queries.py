@@ -1,5 +1,6 @@
 """What a component's sync would like to read, and what depends on it."""
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -9,7 +10,8 @@ from hooks import contract
 from hooks.component import sync
 from hooks.k8s import kinds
 from hooks.k8s.types import Manifest, name_of
-from hooks.metacontroller.protocol import ObjectQuery, QueryAnswer, SyncAnswer, SyncRequest
+from hooks.metacontroller.controllers import declared_kinds
+from hooks.metacontroller.protocol import CustomizeRequest, ObjectQuery, QueryAnswer, SyncAnswer, SyncRequest
 from tests import make
 from tests.component import groups
 from tests.component.render import answer
@@ -141,6 +143,29 @@ def test_sets_of_a_component_of_the_go_operator_are_made_only_if_it_left_none() 
     assert sets_of(refused) == []
     assert "it is not known whether the Go operator left a LeaderWorkerSet of this component" in ready(refused)[1]
     assert sets_of(with_answer(request, SET, QueryAnswer())) == ["c-0", "c-1"]
+
+
+@pytest.mark.parametrize(("metadata", "spec", "is_asked"), [(GO, {}, True), ({}, {}, False), (GO, SPEC, False)])
+def test_rule_for_what_the_go_operator_left_is_only_one_of_its_components(
+    metadata: dict[str, Any], spec: dict[str, Any], *, is_asked: bool
+) -> None:
+    parent = component(spec or groups.spec(replicas=2), **metadata)
+    request = CustomizeRequest(parent=parent, child_kinds=frozenset(declared_kinds(groups.INSTALLED)))
+    assert (SET.to_rule() in sync.customize(request, make.facts())) is is_asked
+    assert SET.to_rule() not in sync.customize(replace(request, child_kinds=frozenset(declared_kinds())), make.facts())
+
+
+def test_what_the_go_operator_left_is_known_by_the_rule_where_nothing_may_be_read() -> None:
+    facts = make.facts(make.NOW, explain_pods="off")
+    request = make.sync_request(
+        component(groups.spec(replicas=2), **GO), installed=groups.INSTALLED, shown=[kinds.LEADER_WORKER_SET]
+    )
+    given = sync.sync(request, facts)
+    assert (sets_of(given), SET in given.queries) == (["c-0", "c-1"], False)
+    left = {"apiVersion": "leaderworkerset.x-k8s.io/v1", "kind": groups.SETS, "spec": {"replicas": 2}}
+    left["metadata"] = {"name": "c-0", "namespace": "default", "uid": "u"}
+    beside = make.sync_request(component(groups.spec(replicas=2), **GO), related=[left], installed=groups.INSTALLED)
+    assert sets_of(sync.sync(beside, facts)) == ["c-0"]
 
 
 def test_sets_of_a_component_of_ours_are_made_though_nothing_can_be_read() -> None:

@@ -69,5 +69,5 @@ class Outcome:
         return Verdict.DEGRADED if is_slow or self.by_person else Verdict.RESILIENT
 
 
-RESYNC_SECONDS = 300.0
+RESYNC_SECONDS = 180.0
 """The controllers' period: whatever nobody noticed is found after it at the latest."""

@@ -59,6 +59,38 @@ def test_pod_clique_set_is_built_once_in_a_sync(monkeypatch: pytest.MonkeyPatch)
     assert len(sets) == 1
 
 
+def test_pod_clique_set_is_planned_again_only_when_the_first_pod_serves() -> None:
+    graph = make.graph(grove.TWO)
+    children = grove.settled(graph)
+    graph_sync.plan_on.cache_clear()
+    messages = [
+        world.ready(
+            grove.ask(
+                graph, children, [grove.part("PodClique", "g-0-frontend", desired=2, good=good), *grove.PARTS[1:]]
+            )
+        )["message"]
+        for good in (0, 1, 2)
+    ]
+    assert len(set(messages)) == 3
+    assert graph_sync.plan_on.cache_info().misses == 2
+
+
+@pytest.mark.parametrize("settings", [{}, {"effect_scale": "off"}, {"explain_pods": "off"}], ids=str)
+@pytest.mark.parametrize("good", [0, 1, 2])
+def test_plan_under_grove_depends_on_no_count_that_is_left_out(good: int, settings: dict[str, str]) -> None:
+    graph, facts = make.graph(THREE), make.facts(make.NOW, **settings)
+    parts = [grove.part("PodClique", "g-0-frontend", desired=3, good=good, generation=2), *grove.PARTS[1:]]
+    request = make.sync_request(graph, grove.settled(graph), parts, installed=["grove"])
+    whole = observe(request, facts.settings)
+    grounds = graph_sync.GraphGrounds(
+        parent_key=make_parent_key(request.parent), seen=whole, restarts={}, settings=facts.settings
+    )
+    stripped = replace(grounds, seen=without_progress(whole))
+    assert stripped != grounds
+    (plan, children), (same, made) = (graph_sync.plan_on.__wrapped__(one) for one in (grounds, stripped))
+    assert (plan, list(children)) == (same, list(made))
+
+
 def test_restart_that_proceeds_builds_the_set_once_more(monkeypatch: pytest.MonkeyPatch) -> None:
     graph = make.graph(THREE, restart={"id": "r1"})
     children = grove.settled(make.graph(THREE))

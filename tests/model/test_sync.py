@@ -17,6 +17,8 @@ from tests.model import parts
 from tests.model.parts import condition, model, pods, report, request, sync, wanted
 
 FACTS = make.facts()
+CONFIRMED = 3
+"""Seconds after a change until it is looked whether Metacontroller wrote it."""
 
 
 def sync_with(parent: Any, *related: Any, phases: tuple[AdapterPhase, ...], **fields: Any) -> SyncAnswer:
@@ -37,7 +39,9 @@ def test_base_model_asks_nothing_and_is_ready_when_discovered() -> None:
     assert condition(answer.status, "EndpointsReady")["message"] == "Found 2 endpoint(s) for base model"
     assert condition(answer.status, "ServicesFound")["message"] == "Found 1 service(s)"
     assert condition(answer.status, "Ready")["status"] == "True"
-    assert answer.resync_after_seconds == 0
+    assert answer.resync_after_seconds == CONFIRMED
+    stored = request(model(model_type="base", uri=None, status=answer.status), pods(2))
+    assert sync(stored, FACTS, None).resync_after_seconds == 0
 
 
 def test_base_model_without_a_ready_pod_is_discovered_and_not_ready() -> None:
@@ -82,7 +86,8 @@ def test_missing_endpoints_are_reported_as_upstream_does_and_not_polled(model_ty
     ):
         found = condition(answer.status, name)
         assert (found["status"], found["reason"], found["message"]) == ("False", reason, message)
-    assert answer.resync_after_seconds == 0
+    stored = request(model(model_type=model_type, status=answer.status))
+    assert sync(stored, FACTS, None).resync_after_seconds == 0
 
 
 def test_endpoint_without_an_ip_address_does_not_delay_the_others() -> None:
@@ -162,7 +167,10 @@ def test_loaded_everywhere_is_ready_and_renews_the_mandate() -> None:
     assert answer.status["adapters"] == [{"name": "a", "source": parts.URI}]
     assert condition(answer.status, "EndpointsReady")["reason"] == "AllEndpointsReady"
     assert condition(answer.status, "EndpointsReady")["message"] == "All 2 endpoint(s) are ready"
-    assert answer.resync_after_seconds == 15
+    assert answer.resync_after_seconds == CONFIRMED
+    loaded = (AdapterPhase.LOADED, AdapterPhase.UNVERIFIED)
+    stored = sync_with(model(status=answer.status), pods(2), phases=loaded, age=90.0, attempts=1)
+    assert stored.resync_after_seconds == 15
 
 
 def test_failing_endpoint_is_named_with_its_error() -> None:
@@ -185,7 +193,9 @@ def test_model_with_a_final_failure_is_synced_only_to_renew_the_mandate() -> Non
     known = model(status=parts.RECORDED)
     answer = sync_with(known, pods(1), phases=(AdapterPhase.FAILED,), last_error="HTTP 404: no such source")
     assert condition(answer.status, "Ready")["reason"] == "LoadFailed"
-    assert answer.resync_after_seconds == 15
+    known = model(status=answer.status)
+    stored = sync_with(known, pods(1), phases=(AdapterPhase.FAILED,), last_error="HTTP 404: no such source")
+    assert stored.resync_after_seconds == 15
 
 
 def test_workers_without_lora_are_counted_apart() -> None:
@@ -198,6 +208,19 @@ def test_workers_without_lora_are_counted_apart() -> None:
     )
     none = sync_with(model(), pods(1), phases=(AdapterPhase.UNSUPPORTED,))
     assert condition(none.status, "Ready")["reason"] == "Unsupported"
+
+
+def test_change_that_users_wait_for_is_confirmed_and_a_step_of_a_load_is_not() -> None:
+    since = (make.NOW - timedelta(seconds=60)).isoformat().replace("+00:00", "Z")
+    old = {"type": "Ready", "status": "False", "reason": "NotReady", "message": "", "lastTransitionTime": since}
+    parent = model(status={**parts.RECORDED, "conditions": [old]})
+    step = sync_with(parent, pods(2), phases=(AdapterPhase.LOADED, AdapterPhase.LOADING))
+    assert (condition(step.status, "Ready")["status"], step.resync_after_seconds) == ("False", 6)
+    assert step.status != parent["status"]
+    done = sync_with(model(status=step.status), pods(2), phases=(AdapterPhase.LOADED, AdapterPhase.LOADED))
+    assert (condition(done.status, "Ready")["status"], done.resync_after_seconds) == ("True", CONFIRMED)
+    failing = sync_with(model(status=done.status), pods(2), phases=(AdapterPhase.LOADED, AdapterPhase.LOADING))
+    assert failing.resync_after_seconds <= CONFIRMED
 
 
 def test_pending_model_is_synced_less_often_as_time_passes() -> None:
@@ -436,7 +459,8 @@ def test_broken_spec_without_history_loads_nothing() -> None:
     assert condition(answer.status, "Ready")["message"] == "spec.source is required when modelType is 'lora'"
     assert answer.status is not None
     assert answer.status["totalEndpoints"] == 1
-    assert answer.resync_after_seconds == 0
+    stored = sync(request(model(uri=None, status=answer.status), pods(1)), FACTS, None)
+    assert stored.resync_after_seconds == 0
 
 
 def test_spec_that_does_not_parse_is_a_problem_not_a_crash() -> None:

@@ -26,6 +26,7 @@ from hooks.metacontroller.protocol import (
     write_sync_answer,
 )
 from hooks.metacontroller.queries import ObjectSource
+from hooks.metacontroller.resting import is_at_rest
 from hooks.offline.simulator.clock import Clock
 from hooks.offline.simulator.metacontroller.webhook import HookAnswer
 from hooks.offline.simulator.queries import ClusterReader
@@ -108,6 +109,9 @@ class Reading(Enum):
 
     IS_TRUE = auto()
     FAILS = auto()
+    IS_SLOW = auto()
+    IS_OLD = auto()
+    """What was found when reads were last true, as by a cache that is behind."""
 
 
 class Server:
@@ -119,6 +123,8 @@ class Server:
         )
         self.reader, self.reading = ClusterReader(), Reading.IS_TRUE
         self._found: dict[ObjectQuery, QueryAnswer] = {}
+        self._last: dict[ObjectQuery, QueryAnswer] = {}
+        self._again: Mapping[ObjectQuery, QueryAnswer] | None = None
         self.losses: deque[Loss] = deque()
         self.calls: list[Call] = []
         self.unheard: set[tuple[str, str]] = set()
@@ -138,7 +144,9 @@ class Server:
         forget()
 
     def _read(self, queries: Sequence[ObjectQuery]) -> Mapping[ObjectQuery, QueryAnswer]:
-        """What hooks read on demand; a read may fail."""
+        """What hooks read on demand; a read may fail. A call that is repeated finds what it found before."""
+        if self._again is not None:
+            return {query: self._again[query] for query in queries}
         found = self._spoil(queries, self.reader.read(queries))
         self._found.update(found)
         return found
@@ -149,7 +157,13 @@ class Server:
         match self.reading:
             case Reading.FAILS:
                 return dict.fromkeys(queries, QueryAnswer(fault="the API server answers 403"))
+            case Reading.IS_SLOW:  # the first is answered, and then the time is over
+                late = QueryAnswer(fault="too much else is being read; it is tried again")
+                return {query: now[query] if query == queries[0] else late for query in queries}
+            case Reading.IS_OLD:
+                return {query: self._last.get(query, now[query]) for query in queries}
             case Reading.IS_TRUE:
+                self._last.update(now)
                 return now
 
     def __call__(self, path: str, body: bytes) -> HookAnswer:
@@ -203,6 +217,24 @@ class Server:
         except HookError as error:
             return error.status, str(error).encode(), ()
         return 200, written, answer.effects
+
+    def repeat(self, call: Call, now: datetime) -> tuple[int, bytes, tuple[Effect, ...]]:
+        """What the hook says to a call at another time, if it finds what it found."""
+        self._again = call.found
+        try:
+            return self.answer(call.path, call.body, now)
+        finally:
+            self._again = None
+
+    def is_at_rest(self, call: Call) -> bool:
+        """Whether a server of the hooks may remember the answer to a call."""
+        hook = self.table[call.hook]
+        is_last = call.code == 200 and "resyncAfterSeconds" not in call.said
+        if not hook.rests or call.stage != "sync" or not is_last or call.found or call.effects:
+            return False
+        request = parse_sync_request(call.body, hook.kind, decorator=hook.is_decorator)
+        with _installed(self.version):
+            return is_at_rest(request, hook.sync(request, self._facts(call.now)))
 
     def take_calls(self) -> list[Call]:
         """The calls since the last time."""

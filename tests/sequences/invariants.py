@@ -1,6 +1,7 @@
 """What must hold after every step; each function says what in its docstring, and yields a sentence if it does not."""
 
 from collections.abc import Iterator
+from datetime import timedelta
 from typing import Any
 
 from hooks import contract
@@ -30,6 +31,8 @@ READY = "Ready"
 METACONTROLLER = "metacontroller"
 REPEATED = 3
 """The calls of every third step are repeated."""
+LATER = tuple(timedelta(seconds=seconds) for seconds in (7, 61, 601, 30 * 86_400))
+"""After so long what is remembered may be asked for again."""
 
 
 def hooks_answer(_world: World, step: Step) -> Iterator[str]:
@@ -54,9 +57,20 @@ def writes_are_accepted(world: World, step: Step) -> Iterator[str]:
 def same_question_same_answer(world: World, step: Step) -> Iterator[str]:
     """The answer to the same request is the same bytes; some calls are repeated, as each costs as much as the first."""
     for call in step.calls if step.number % REPEATED == 0 else ():
-        code, answer, effects = world.server.answer(call.path, call.body, call.now)
+        code, answer, effects = world.server.repeat(call, call.now)
         if answer != call.answer or effects != call.effects or (call.code == 200 and code != 200):
             yield f"{call.path} answered {answer.decode()} and before {call.answer.decode()}"
+
+
+def rest_does_not_ripen(world: World, step: Step) -> Iterator[str]:
+    """An answer that a server may remember is the same bytes at any later time."""
+    for call in step.calls:
+        if world.server.is_at_rest(call):
+            later = call.now + LATER[step.number % len(LATER)]
+            _, answer, effects = world.server.repeat(call, later)
+            if answer != call.answer or effects:
+                told = call.answer.decode()
+                yield f"{call.path} may be remembered, but answers {answer.decode()} at {later}, not {told}"
 
 
 def ready_is_what_was_seen(_world: World, step: Step) -> Iterator[str]:
@@ -260,6 +274,7 @@ INVARIANTS: tuple[Check, ...] = (
     hooks_answer,
     writes_are_accepted,
     same_question_same_answer,
+    rest_does_not_ripen,
     ready_is_what_was_seen,
     ready_changes_nothing,
     ready_came_true,

@@ -54,6 +54,11 @@ def say_time(_request: SyncRequest, answer: SyncAnswer, facts: Facts) -> SyncAns
     return with_conditions(answer, lastTransitionTime=facts.now.strftime("%Y-%m-%dT%H:%M:%SZ"))
 
 
+def say_date(_request: SyncRequest, answer: SyncAnswer, facts: Facts) -> SyncAnswer:
+    """Something ripens with time, and no deadline says so."""
+    return with_conditions(answer, message=facts.now.date().isoformat())
+
+
 def say_nothing_at_first(request: SyncRequest, answer: SyncAnswer, _facts: Facts) -> SyncAnswer:
     return answer if request.status else replace(answer, status={})
 
@@ -236,6 +241,7 @@ CASES = {
     "hook fails": Case(lie=lambda: fail, invariant=invariants.hooks_answer),
     "selector changes": Case(lie=lambda: other_selector, invariant=invariants.writes_are_accepted),
     "answer changes": Case(lie=drift, invariant=invariants.same_question_same_answer),
+    "rest ripens": Case(lie=lambda: say_date, invariant=invariants.rest_does_not_ripen),
     "component is ready too early": Case(lie=lambda: say_ready, invariant=invariants.ready_is_what_was_seen),
     "graph is ready too early": Case(
         lie=lambda: say_ready, invariant=invariants.ready_is_what_was_seen, hook="graph", road="grove"

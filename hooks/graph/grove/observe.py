@@ -1,7 +1,7 @@
 """A graph's PodCliqueSet and the objects that Grove created from it, read into frozen values; decides nothing."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hooks import contract
 from hooks.component.discovered import Discovered, parse_discovered, read_annotation
@@ -65,6 +65,23 @@ def observe_grove(request: SyncRequest) -> ObservedGrove:
         pod_clique_set=None if found is None else _observe_set(found),
         scalables={(part.kind, part.name): part for part in parts},
         exposing=frozenset((child["kind"], child["metadata"]["name"]) for child in exposing),
+    )
+
+
+def without_counts(seen: ObservedGrove) -> ObservedGrove:
+    """The part that a plan depends on: of the parts, which exist, how many pods they want, and whether one serves."""
+    found = seen.pod_clique_set
+    return replace(
+        seen,
+        pod_clique_set=None if found is None else replace(found, unprocessed="", errors=()),
+        scalables={key: _without_counts(part) for key, part in seen.scalables.items()},
+    )
+
+
+def _without_counts(part: Scalable) -> Scalable:
+    available = min(part.available, 1)
+    return replace(
+        part, generation=0, observed_generation=None, replicas=0, updated=0, available=available, scheduled=0
     )
 
 

@@ -97,7 +97,7 @@ def test_flags_too_low_for_the_resyncs_are_an_error() -> None:
     parents = tuple(graph(f"g{i}") for i in range(900))
     found = only(check_flags(good(parents=parents, workloads=(metacontroller("--workers=10"),))))
     assert found.level is Level.ERROR
-    assert "The resyncs of 900 objects alone need 3.0 requests a second" in found.finding
+    assert "The resyncs of 900 objects alone need 5.0 requests a second" in found.finding
 
 
 @pytest.mark.parametrize(

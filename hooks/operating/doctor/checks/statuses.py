@@ -28,7 +28,7 @@ def check_statuses(facts: InstallationFacts) -> list[Finding]:
         findings.append(warning(describe(parent), f"{why}: it waits for its next sync; any write is one", remedy))
     if len(found) > _SHOWN:
         text = f"the statuses of {len(found) - _SHOWN} more components are old"
-        findings.append(warning("objects", text, "wait five minutes: then each object is synced"))
+        findings.append(warning("objects", text, "wait three minutes: then each object is synced"))
     compared = sum(str(parent["metadata"].get("uid")) in facts.counted for parent in facts.parents)
     return findings or [ok("objects", f"the statuses of {compared} components are those of their Deployments")]
 
