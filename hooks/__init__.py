@@ -68,6 +68,10 @@ Where is …?
 * for how long a child may differ: hooks/policy/standing.py
 * who changes a child again and again: hooks/policy/overriding.py
 * new defaults that wait until a spec changes: hooks/policy/held.py, hooks/policy/holding.py
+* the generation of workers: hooks/graph/worker_generation.py, hooks/graph/grove/generation.py
+* whether a change of the spec changes pods: hooks/graph/worker_changes.py
+* what keeps workers from having a generation: hooks/graph/worker_sight.py
+* how far workers are from one generation to the next: hooks/graph/rollout.py, hooks/component/progress.py
 * worker components that a Go operator named by generation: hooks/graph/generations.py, hooks/graph/ending.py
 * a field of a workload's status that follows from the spec (model, GPUs, names): hooks/component/projection.py
 * the other reasons of conditions: hooks/component/reasons.py, hooks/graph/status.py, hooks/graph/request/reasons.py

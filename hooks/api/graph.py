@@ -8,7 +8,7 @@ from pydantic import Field
 from hooks.api.base import ApiModel, ParentMetadata
 from hooks.api.component_spec import ComponentSpec, TopologyConstraint
 from hooks.api.preview import GraphExperimental, ProviderOverride
-from hooks.api.schema import BACKENDS, ENV_VAR, INT64, QUANTITY, Schema, SchemaRule
+from hooks.api.schema import BACKENDS, DATE_TIME, ENV_VAR, INT64, QUANTITY, Schema, SchemaRule
 from hooks.api.status import UNSEEN, ConditionEntry, ServiceReplicaStatus
 from hooks.k8s.types import Json
 from hooks.rules.graph import CREATED_CLAIM
@@ -115,6 +115,17 @@ class RestartStatus(ApiModel):
     in_progress: Annotated[tuple[str, ...], Schema("Services that are restarting.")] = ()
 
 
+class RollingUpdateStatus(ApiModel):
+    """Progress of the workers of a graph from one generation to the next."""
+
+    phase: Annotated[
+        str, Schema("InProgress, while pods of two generations exist. Pending, Completed and Failed are upstream's.")
+    ] = ""
+    start_time: Annotated[str, Schema("When it began.", format=DATE_TIME)] = ""
+    end_time: Annotated[str, Schema("When it ended; not written.", format=DATE_TIME)] = ""
+    updated_services: Annotated[tuple[str, ...], Schema("Workers of which nothing of the old generation is left.")] = ()
+
+
 class ServiceCheckpointStatus(ApiModel):
     """The checkpoint that a service starts from."""
 
@@ -154,6 +165,10 @@ class GraphDeploymentStatus(ApiModel):
     ] = ""
     gpus: Annotated[int, Schema("GPUs that all wanted pods request together.", format=INT64, minimum=0)] = 0
     restart: Annotated[RestartStatus | None, Schema("The current or last restart.")] = None
+    rolling_update: Annotated[
+        RollingUpdateStatus | None,
+        Schema("How far workers are from one generation to the next; absent unless pods of two exist."),
+    ] = None
     checkpoints: Annotated[Mapping[str, ServiceCheckpointStatus], Schema("Checkpoints, by service name.")] = Field(
         default_factory=dict
     )

@@ -13,8 +13,12 @@ STRICT = "DYN_NAMESPACE_PREFIX_STRICT"
 
 
 def frontend_prefix(subject: Subject, version: RuntimeVersion | None) -> dict[str, str]:
-    """The variables of a frontend of that release; {} for one that must see its own Dynamo namespace alone."""
-    is_wanted = is_since(version, STRICT_PREFIX_SINCE) or (has_bare_prefix(version) and subject.takes_bare_prefix)
+    """The variables of a frontend of that release; {} for one that must see its own Dynamo namespace alone.
+
+    One of unknown release gets the bare prefix where its graph says so: it has seen workers of a generation before.
+    """
+    takes_bare = subject.takes_bare_prefix and (version is None or has_bare_prefix(version))
+    is_wanted = is_since(version, STRICT_PREFIX_SINCE) or takes_bare
     return picker_prefix(subject, version) if subject.graph and is_wanted else {}
 
 

@@ -7,6 +7,7 @@ from hooks import contract
 from hooks.component.build import Built
 from hooks.component.observe import ObservedComponent, Workloads
 from hooks.component.plan import ComponentPlan
+from hooks.component.projection import with_suffix
 from hooks.component.selection import find_unselected
 from hooks.k8s import kinds
 from hooks.k8s.conditions import is_pod_ready
@@ -43,6 +44,7 @@ class Progress:
     `is_unconfirmed`: a live status has no generation, so it may belong to an older spec. `is_current`: the controllers
     of all workloads act on the newest spec. `is_rolling`: some pods still have an older spec. `held` names the
     workloads that wait with new defaults. `unselected` says which Service selects none of the pods; empty if none.
+    `suffix` is the generation that the workloads give their workers, empty for none.
     """
 
     waiting: Mapping[str, str]
@@ -54,6 +56,7 @@ class Progress:
     is_rolling: bool
     held: tuple[str, ...]
     unselected: str = ""
+    suffix: str = ""
 
 
 def find_component_deviations(plan: ComponentPlan, built: Built, request: SyncRequest) -> tuple[Deviation, ...]:
@@ -91,7 +94,51 @@ def measure_progress(plan: ComponentPlan, built: Built, seen: ObservedComponent,
         is_rolling=any(has_old_pods(live) for _, live in pairs),
         held=built.held,
         unselected=unselected,
+        suffix=next(
+            (found for one in built.workloads for role in pods_by_role(one) if (found := suffix_of(role.pod_spec))), ""
+        ),
     )
+
+
+def find_namespaces(request: SyncRequest, plan: ComponentPlan, progress: Progress) -> tuple[str, str]:
+    """Of a worker, the Dynamo namespace that its status names, and the one in which its newest pods register."""
+    base = plan.subject.dynamo_namespace
+    wanted = with_suffix(base, progress.suffix) if progress.held else str(plan.projection["runtimeNamespace"])
+    before = str((request.status.get("service") or {}).get("runtimeNamespace") or wanted)
+    return (before if before.startswith(base) else wanted), wanted
+
+
+def has_left_pods(plan: ComponentPlan, progress: Progress, seen: ObservedComponent) -> bool:
+    """Whether pods of another generation than the newest may still be there, also such as are about to end.
+
+    What is not known counts as there: a workload on whose newest spec its controller does not act yet, and pods that
+    were not read.
+    """
+    if not seen.reads_pods and plan.pod.settings.explain_pods is Switch.ON:
+        return True
+    live = [*seen.workloads.leader_worker_sets.values()] if plan.groups else [seen.workloads.deployment]
+    if not any(one is not None and count_running_pods(one) for one in live) and not seen.pods:
+        return False
+    is_known = progress.is_current and not progress.of_workloads and not progress.is_unconfirmed
+    others = any(suffix_of(pod.get("spec") or {}) != progress.suffix for pod in seen.pods if not has_ended(pod))
+    return not is_known or progress.is_rolling or others
+
+
+def suffix_of(pod_spec: Mapping[str, Json]) -> str:
+    """The generation in the variables of a pod; held pods of a Go operator have it there alone."""
+    variables = (
+        entry
+        for field in ("containers", "initContainers")
+        for container in pod_spec.get(field) or ()
+        for entry in container.get("env") or ()
+        if entry.get("name") == contract.WORKER_SUFFIX
+    )
+    return next((str(entry.get("value") or "") for entry in variables), "")
+
+
+def has_ended(pod: ReadManifest) -> bool:
+    """Whether none of the pod's containers will run again."""
+    return (pod.get("status") or {}).get("phase") in {"Succeeded", "Failed"}
 
 
 def awaits_first_pods(plan: ComponentPlan, seen: Workloads) -> bool:

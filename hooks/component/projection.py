@@ -24,10 +24,32 @@ _WITHOUT_ENGINE = frozenset({ComponentType.FRONTEND, ComponentType.PLANNER, Comp
 
 
 def project(spec: ComponentSpec, runtime_namespace: str) -> dict[str, Json]:
-    """The fields `PROJECTED` that are known; `runtime_namespace` is the component's Dynamo namespace."""
+    """The fields `PROJECTED` that are known; `runtime_namespace` is the component's Dynamo namespace.
+
+    Workers register in the one of their generation.
+    """
     shape = resolve_gpu_shape(spec)
     gpus = {"gpusPerEngine": shape.per_engine, "gpusPerReplica": shape.per_replica} if shape else {}
-    return {"runtimeNamespace": runtime_namespace, **_names(spec), **gpus, **_power_limit(spec)}
+    return {
+        "runtimeNamespace": with_suffix(runtime_namespace, _find_suffix(spec)),
+        **_names(spec),
+        **gpus,
+        **_power_limit(spec),
+    }
+
+
+def with_suffix(dynamo_namespace: str, suffix: str) -> str:
+    """The Dynamo namespace in which workers of a generation register; its own without a generation."""
+    return f"{dynamo_namespace}-{suffix}" if suffix else dynamo_namespace
+
+
+def _find_suffix(spec: ComponentSpec) -> str:
+    """The generation that a worker's variable says; empty for none, and for a value that the spec does not show."""
+    if not ComponentType.of(spec.component_type).is_worker:
+        return ""
+    entries = (*(spec.main_container.get("env") or ()), *spec.envs)
+    values = [entry.get("value") for entry in entries if entry.get("name") == contract.WORKER_SUFFIX]
+    return str(values[-1] or "") if values else ""
 
 
 def _power_limit(spec: ComponentSpec) -> dict[str, int]:

@@ -1,7 +1,8 @@
 """What a component's sync would like to read: its pods while they are not ready, and what has its children's names.
 
 No related rule names these kinds, because other people's objects of them change all the time. What is read makes a
-message say more. Only of LeaderWorkerSet before version 0.9 do the pods decide whether the component is ready.
+message say more. Only of LeaderWorkerSet before version 0.9 do the pods decide whether the component is ready, and in a
+change of generation, which one the status names.
 """
 
 from collections.abc import Iterator
@@ -9,7 +10,7 @@ from collections.abc import Iterator
 from hooks.api.component import ComponentDeployment
 from hooks.component.observe import ObservedComponent, query_rival
 from hooks.component.plan import ComponentPlan
-from hooks.component.progress import Progress
+from hooks.component.progress import Progress, find_namespaces
 from hooks.component.subject import pod_selector
 from hooks.k8s import kinds
 from hooks.metacontroller.protocol import ObjectQuery, SyncRequest
@@ -39,7 +40,7 @@ def plan_lookup(
         kinds.POD, plan.subject.namespace, labels=tuple(sorted(pod_selector(component, plan.subject).items()))
     )
     explains = bool(progress.waiting) and not plan.waits_for
-    judges = progress.is_unconfirmed
+    judges = progress.is_unconfirmed or _changes_namespace(request, plan, progress)
     is_new = reads_on_demand(request, kinds.POD)
     now = is_new and (judges or (explains and look.is_due))
     later = is_new and explains and not now
@@ -49,6 +50,12 @@ def plan_lookup(
         seconds=_seconds(look, explains=explains, judges=judges) if is_new else 0,
         waits=bool(seen.workloads.unread) or judges,
     )
+
+
+def _changes_namespace(request: SyncRequest, plan: ComponentPlan, progress: Progress) -> bool:
+    """Whether the status names the Dynamo namespace of earlier pods, until it is known that they are gone."""
+    before, wanted = find_namespaces(request, plan, progress)
+    return plan.subject.type.is_worker and before != wanted
 
 
 def _query_set(request: SyncRequest, plan: ComponentPlan, seen: ObservedComponent) -> Iterator[ObjectQuery]:

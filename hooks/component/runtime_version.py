@@ -45,6 +45,8 @@ BARE_PREFIX_SINCE = RuntimeVersion(1, 0, 2)
 """A frontend looks for workers in all Dynamo namespaces that begin with a prefix."""
 STRICT_PREFIX_SINCE = RuntimeVersion(1, 6, 1)
 """Such a frontend, or an endpoint picker, can leave out Dynamo namespaces of other graphs."""
+REPORTED_NAMESPACE_SINCE = RuntimeVersion(1, 4)
+"""A planner reads `runtimeNamespace` in its graph's status, and looks for workers there."""
 HEALTH_CHECKS_SINCE = RuntimeVersion(1, 5)
 """Canary health checks of workers, which may fail twice before the worker restarts."""
 STARTUP_PROBE_SINCE = RuntimeVersion(1, 6)

@@ -13,7 +13,7 @@ from hooks.component.explain import explain
 from hooks.component.groups import GroupsPlan
 from hooks.component.observe import ObservedComponent, Workloads, first_set
 from hooks.component.plan import ComponentPlan
-from hooks.component.progress import Progress, awaits_first_pods
+from hooks.component.progress import Progress, awaits_first_pods, find_namespaces, has_left_pods
 from hooks.component.projection import keep_projected
 from hooks.component.reasons import ComponentReason
 from hooks.k8s.conditions import READY, Condition, Truth, find_beginning, find_condition, merge_conditions
@@ -77,9 +77,19 @@ def report(
         and not any(one.is_lasting for one in progress.of_workloads)
     ):
         counts = count_new(plan.subject.name)
-    service = {**counts, **plan.projection} if counts else {}
+    service = {**counts, **plan.projection, **_registers_in(request, plan, progress, seen)} if counts else {}
     seconds = min((one for one in (state.seconds, progress.applied.resync_after_seconds) if one), default=0.0)
     return Report(status=_write(request, conditions, service, now), resync_after_seconds=seconds)
+
+
+def _registers_in(
+    request: SyncRequest, plan: ComponentPlan, progress: Progress, seen: ObservedComponent
+) -> dict[str, str]:
+    """Where its workers are found: in the Dynamo namespace of their last generation until its last pod is gone."""
+    if not plan.subject.type.is_worker:
+        return {}
+    before, wanted = find_namespaces(request, plan, progress)
+    return {"runtimeNamespace": before if before != wanted and has_left_pods(plan, progress, seen) else wanted}
 
 
 def report_problems(

@@ -40,7 +40,7 @@ NEVER_COPIED = frozenset({contract.LABEL_CONTROLLER_UID, contract.LABEL_INSTALLA
 """Labels of the component itself that its children do not get: its controller's uid, and its installation."""
 
 _KNOWN_TYPES = frozenset(kind.value for kind in ComponentType)
-_WORKERS = frozenset({ComponentType.WORKER, ComponentType.PREFILL, ComponentType.DECODE})
+_WORKERS = frozenset(map(ComponentType, contract.WORKER_TYPES))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,7 +16,7 @@ from hooks.errors import InvalidSpec
 from hooks.graph.deployment_config import VARIABLE, Overrides, UnreadableConfig, read_overrides, rewrite_port
 from hooks.graph.envs import find_env, replace_env
 from hooks.k8s.names import fit_label_value
-from hooks.k8s.pods import merge_env
+from hooks.k8s.pods import literal_env, merge_env
 from hooks.k8s.quantities import canonical_quantity
 from hooks.k8s.types import Json, Manifest, build_manifest, build_metadata
 from hooks.policy import identity
@@ -69,6 +69,7 @@ class ServiceInputs:
     `ingress` the default ingress of frontends; `frontend` the container of its pods that v1beta1 calls its frontend,
     empty where the spec says it; `prefix` the decision about the bare prefix of the Dynamo namespace. `keeps_type`: its
     workload exists, and selectors have the type `worker`. `name` is that of its component if that has a generation.
+    `suffix` is the generation of a worker, empty for none.
     """
 
     replicas: int | None
@@ -78,6 +79,7 @@ class ServiceInputs:
     keeps_type: bool = False
     prefix: str = ""
     name: str = ""
+    suffix: str = ""
 
 
 def plan_component(
@@ -89,9 +91,11 @@ def plan_component(
         InvalidSpec: `DYN_DEPLOYMENT_CONFIG` cannot be read.
     """
     spec, metadata = graph.spec.services[service], graph.metadata
-    labels = service_labels(graph, service)
+    labels = dict(sorted({**_generation_labels(around.suffix), **service_labels(graph, service)}.items()))
     annotations = _annotations(graph, spec, around)
     envs, overrides = _configured_envs(graph, service, spec, written.get("envs") or [])
+    if around.suffix and find_env([*envs, *(spec.main_container.get("env") or ())], contract.WORKER_SUFFIX) is None:
+        envs = [*envs, *literal_env({contract.WORKER_SUFFIX: around.suffix})]
     fields: dict[str, Json] = {
         **written,
         "serviceName": service,
@@ -116,6 +120,10 @@ def plan_component(
         annotations=_object_annotations(graph, spec),
         spec=fields,
     )
+
+
+def _generation_labels(suffix: str) -> dict[str, str]:
+    return {contract.LABEL_WORKER_HASH: suffix} if suffix else {}
 
 
 def build_component(plan: GraphServicePlan) -> Manifest:

@@ -1,15 +1,16 @@
 """Decides which workloads of a graph wait with new defaults, and what stays as it was last applied beside them."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from hooks import contract
 from hooks.component.subject import ComponentType
+from hooks.graph.namespace_prefix import TAKEN
 from hooks.graph.observe import ObservedGraph
 from hooks.graph.plan import GraphPlan
 from hooks.graph.worker_labels import LivePool
 from hooks.k8s import kinds
-from hooks.k8s.types import Json, Manifest, ReadManifest, annotations_of, gvk_of, labels_of, name_of, sort_manifests
+from hooks.k8s.types import Manifest, ReadManifest, annotations_of, gvk_of, labels_of, name_of, sort_manifests
 from hooks.metacontroller.children import Children
 from hooks.metacontroller.protocol import SyncRequest
 from hooks.policy import identity
@@ -20,6 +21,7 @@ from hooks.policy.holding import (
     find_held,
     find_unwanted,
     index_children,
+    keep_applied,
     keep_following,
     keep_live_mark,
     takes_new_defaults,
@@ -60,10 +62,19 @@ def mark_workloads(
 
 
 def hold_graph(
-    plan: GraphPlan, children: Children, request: SyncRequest, *, seen: ObservedGraph, settings: Settings
+    plan: GraphPlan,
+    children: Children,
+    request: SyncRequest,
+    *,
+    seen: ObservedGraph,
+    settings: Settings,
+    waiting: Collection[str] = (),
 ) -> Holding:
-    """The plan and the children with held workloads, and what belongs to their pods, as they were last applied."""
-    children = _keep_live_marks(children, request)
+    """The plan and the children with held workloads, and what belongs to their pods, as they were last applied.
+
+    `waiting` are services whose components stay as they were last applied until others are ready for the change.
+    """
+    plan, children = _keep_waiting(plan, _keep_live_marks(children, request), request, waiting)
     held = {} if takes_new_defaults(request.parent, settings) else _find_held(plan, children, request, seen)
     if not held:
         return Holding(plan=plan, children=children)
@@ -77,6 +88,24 @@ def hold_graph(
     return Holding(
         plan=_with_held(plan, held), children=Children(sort_manifests([*wanted, *left])), held=tuple(sorted(held))
     )
+
+
+def _keep_waiting(
+    plan: GraphPlan, children: Children, request: SyncRequest, waiting: Collection[str]
+) -> tuple[GraphPlan, Children]:
+    names = {one.name for one in plan.components if one.service in waiting}
+    if not names:
+        return plan, children
+    namespace = request.parent["metadata"]["namespace"]
+    kept = {
+        name_of(child): found
+        for child in children
+        if gvk_of(child) == contract.COMPONENT
+        and name_of(child) in names
+        and (found := keep_applied(child, request.children.get(contract.COMPONENT, name_of(child), namespace)))
+    }
+    chosen = (kept.get(name_of(child), child) if gvk_of(child) == contract.COMPONENT else child for child in children)
+    return _with_specs(plan, kept), Children(chosen)
 
 
 def _ask(component: Manifest) -> Manifest:
@@ -97,9 +126,24 @@ def _find_held(
     for child in children:
         if _is_workload(child) and _has_ready_pods(child, plan, seen):
             held = find_held(child, request.children.get(gvk_of(child), name_of(child), namespace))
-            if held is not None and not _needs_class(child, held, request, seen):
+            if held is not None and not _is_told(child, held) and not _needs_class(child, held, request, seen):
                 found[name_of(child)] = held
     return found
+
+
+def _is_told(wanted: ReadManifest, held: ReadManifest) -> bool:
+    """Whether a component gets another generation, or is told that its frontends need the prefix.
+
+    Both follow from changes of other services, which the digest of a component does not have.
+    """
+    if gvk_of(wanted) != contract.COMPONENT:
+        return False
+    suffixes = {labels_of(one).get(contract.LABEL_WORKER_HASH, "") for one in (wanted, held)}
+    return len(suffixes) > 1 or (_is_announced(wanted) and not _is_announced(held))
+
+
+def _is_announced(component: ReadManifest) -> bool:
+    return (component["spec"].get("annotations") or {}).get(contract.ANNOTATION_NAMESPACE_PREFIX) == TAKEN
 
 
 def _needs_class(wanted: ReadManifest, held: ReadManifest, request: SyncRequest, seen: ObservedGraph) -> bool:
@@ -162,18 +206,11 @@ def _with_held(plan: GraphPlan, held: Mapping[str, Manifest]) -> GraphPlan:
     notes = (*plan.notes, *(f"{name} waits with new defaults" for name in sorted(held)))
     if plan.grove is not None:
         return replace(plan, grove=replace(plan.grove, pod_clique_set=held[plan.grove.name]), notes=notes)
+    return replace(_with_specs(plan, held), notes=notes)
+
+
+def _with_specs(plan: GraphPlan, kept: Mapping[str, Manifest]) -> GraphPlan:
     components = tuple(
-        replace(one, spec=held[one.name]["spec"]) if one.name in held else one for one in plan.components
+        replace(one, spec=kept[one.name]["spec"]) if one.name in kept else one for one in plan.components
     )
-    return replace(plan, components=components, projections=_with_suffixes(plan, held), notes=notes)
-
-
-def _with_suffixes(plan: GraphPlan, held: Mapping[str, Manifest]) -> dict[str, Mapping[str, Json]]:
-    """The projections; held workers of a generation register in a Dynamo namespace that ends with its digits."""
-    found = dict(plan.projections)
-    for one in plan.components:
-        digits = labels_of(held[one.name]).get(contract.LABEL_WORKER_HASH) if one.name in held else ""
-        if digits and one.name.endswith(f"-{digits}"):
-            fields = found[one.service]
-            found[one.service] = {**fields, "runtimeNamespace": f"{fields['runtimeNamespace']}-{digits}"}
-    return found
+    return replace(plan, components=components)

@@ -22,13 +22,14 @@ from hooks.k8s.quantities import canonical_quantity
 from hooks.k8s.rbac import RoleReference
 from hooks.k8s.same import MAX_KEPT, ByIdentity
 from hooks.k8s.types import GroupVersionKind, Json, ReadManifest, is_controlled_by, is_deleting, labels_of, name_of
-from hooks.metacontroller.last_applied import read_applied_spec
+from hooks.metacontroller.last_applied import read_applied_spec, read_last_applied
 from hooks.metacontroller.protocol import ObjectQuery, SyncRequest
 from hooks.policy.deviations import is_left_behind
+from hooks.policy.held import HeldMark, read_mark
 from hooks.policy.holding import HELD
 from hooks.policy.identity import component_name
 from hooks.policy.looking import NOT_YET_READ, has_go_finalizer
-from hooks.settings import Settings
+from hooks.settings import Settings, Switch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +39,7 @@ class ChildComponent:
     `applied_spec` is the spec as it was last applied, None if that is not recorded. `is_available` and `message` are
     those of its condition Available; `unready` and `reason` are those of its condition Ready while that is False, else
     empty. `service` is its `status.service`, empty while it has none. `is_held`: its workload waits with new defaults.
+    `rendering` is its mark, None if it has none, and `suffix` the generation in its label, empty for none.
     """
 
     is_deleting: bool
@@ -51,6 +53,13 @@ class ChildComponent:
     reason: str
     service: Mapping[str, Json]
     is_held: bool = False
+    rendering: HeldMark | None = None
+    suffix: str = ""
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether its newest spec runs, and no pod of an older one."""
+        return self.observed_generation >= self.generation and self.is_available and not self.unready
 
     @property
     def has_status(self) -> bool:
@@ -96,6 +105,7 @@ class ObservedGraph:
     `pool` how its InferencePool finds workers. `generations` are the components whose names have a generation in them.
     `unread` says in half a sentence why it is not known which of them there are, of a graph that the Go operator may
     have begun. `is_namespace_ending`: the namespace is being deleted, and the graph with it.
+    `pods_known` are the services whose pods were read, None if pods were given otherwise or are never read.
     """
 
     components: Mapping[str, ChildComponent]
@@ -117,6 +127,11 @@ class ObservedGraph:
     pod_faults: Mapping[str, str] = field(default_factory=dict)
     unread: str = ""
     is_namespace_ending: bool = False
+    pods_known: frozenset[str] | None = None
+
+    def knows_pods(self, service: str) -> bool:
+        """Whether all pods of a service under Grove are among `pods`, or nothing can tell of them."""
+        return self.pods_known is None or service in self.pods_known
 
     def component_of(self, graph: str, service: str) -> ChildComponent | None:
         """The live component of a service of the graph with that name."""
@@ -151,6 +166,7 @@ def observe(request: SyncRequest, settings: Settings) -> ObservedGraph:
         pod_faults=_find_pod_faults(request),
         unread=_why_unread(request),
         is_namespace_ending=any(map(is_deleting, request.related.of(kinds.NAMESPACE))),
+        pods_known=_find_known_pods(request, settings),
     )
 
 
@@ -176,6 +192,14 @@ def _why_unread(request: SyncRequest) -> str:
     return request.answered.get(query_components(request.parent), "") or NOT_YET_READ
 
 
+def _find_known_pods(request: SyncRequest, settings: Settings) -> frozenset[str] | None:
+    """The services whose pods were read."""
+    answers = [(query, fault) for query, fault in request.answered.items() if query.kind == kinds.POD]
+    if settings.explain_pods is Switch.OFF or (not answers and request.related.has_kind(kinds.POD)):
+        return None
+    return frozenset(dict(query.labels)[contract.LABEL_COMPONENT] for query, fault in answers if not fault)
+
+
 def _find_pod_faults(request: SyncRequest) -> dict[str, str]:
     """By service why its pods could not be read."""
     faults = ((dict(query.labels), fault) for query, fault in request.answered.items() if query.kind == kinds.POD)
@@ -192,9 +216,8 @@ def _find_left_behind(request: SyncRequest) -> Iterator[ReadManifest]:
 def without_progress(seen: ObservedGraph) -> ObservedGraph:
     """The part that a plan depends on: components without their state, and no pods."""
     components, grove = dict.fromkeys(seen.components, _PRESENT), without_counts(seen.grove)
-    return replace(
-        seen, components=components, grove=grove, pods={}, pod_faults={}, unread="", is_namespace_ending=False
-    )
+    nothing = replace(seen, pods={}, pod_faults={}, unread="", is_namespace_ending=False, pods_known=None)
+    return replace(nothing, components=components, grove=grove)
 
 
 _PRESENT = ChildComponent(
@@ -223,6 +246,7 @@ def _observe_pods(request: SyncRequest) -> dict[str, tuple[ReadManifest, ...]]:
 def _observe_component(same: ByIdentity) -> ChildComponent:
     """The component, read once: most calls have the same parsed object as the one before."""
     child = same.value
+    kept = read_last_applied(child) or child  # somebody may have changed labels since
     status = child.get("status") or {}
     conditions = status.get("conditions") or ()
     available, ready = (find_condition(conditions, type_) or {} for type_ in ("Available", READY))
@@ -239,7 +263,15 @@ def _observe_component(same: ByIdentity) -> ChildComponent:
         reason=str(ready.get("reason") or "") if is_unready else "",
         service=clean_json(status.get("service") or {}),
         is_held=is_true(conditions, HELD),
+        rendering=read_mark(kept),
+        suffix=_suffix_of(kept),
     )
+
+
+def _suffix_of(component: ReadManifest) -> str:
+    """The generation in a component's label; our components say it in their spec, too, if somebody took labels away."""
+    in_spec = (component.get("spec") or {}).get("labels") or {}
+    return str({**in_spec, **labels_of(component)}.get(contract.LABEL_WORKER_HASH) or "")
 
 
 def _replicas_of(adapter: ReadManifest) -> int:

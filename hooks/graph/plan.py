@@ -3,8 +3,8 @@
 A graph becomes a PodCliqueSet or one DynamoComponentDeployment per service; `path` says which.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 
 from hooks import contract
 from hooks.api.graph import GraphDeployment
@@ -22,12 +22,14 @@ from hooks.graph.ingress import default_ingress
 from hooks.graph.model_services import ModelServicePlan, plan_model_services
 from hooks.graph.mpi_key import needs_mpi_key
 from hooks.graph.multinode import check_components
-from hooks.graph.namespace_prefix import decide_prefix, has_deciding_frontend
+from hooks.graph.namespace_prefix import TAKEN, decide_prefix, has_deciding_frontend
 from hooks.graph.observe import ObservedGraph
 from hooks.graph.overview import name_path, total_gpus
 from hooks.graph.path import plan_path
 from hooks.graph.projection import project_services
 from hooks.graph.scaling import AdapterPlan, keep_adapters, plan_adapters
+from hooks.graph.worker_generation import NONE as NO_GENERATION
+from hooks.graph.worker_generation import Generation, find_workers
 from hooks.graph.worker_labels import LivePool
 from hooks.k8s.types import GroupVersionKind, Json
 from hooks.metacontroller.controllers import can_use_leader_worker_sets
@@ -74,10 +76,11 @@ def plan_graph(
     settings: Settings,
     *,
     restarts: Mapping[str, str],
+    generation: Generation = NO_GENERATION,
 ) -> GraphPlan:
     """Decide about all children; `raw` holds each service's spec as the user wrote it, without nulls and floats.
 
-    `restarts` is by service the id of the restart that its pods get as annotation.
+    `restarts` is by service the id of the restart that its pods get as annotation, `generation` that of its workers.
 
     Raises:
         InvalidSpec: services span several nodes and nothing can run them, or a service's configuration is unreadable.
@@ -88,7 +91,13 @@ def plan_graph(
     adapters = plan_adapters(graph, seen.adapters)
     accounts = plan_accounts(graph, seen, settings)
     asked = {adapter.service: adapter.replicas for adapter in adapters}
-    components = _plan_components(graph, raw, seen, asked=asked, restarts=restarts, settings=settings)
+    ingress, prefix = default_ingress(graph.metadata.name, settings), decide_prefix(graph, seen.prefix, settings)
+    common = ServiceInputs(replicas=None, restart_at="", ingress=ingress, prefix=prefix, suffix=generation.suffix)
+    inputs = {
+        service: replace(found, replicas=asked.get(service), restart_at=restarts.get(service, ""))
+        for service, found in _find_inputs(graph, raw, seen, common=common, announced=generation.announced).items()
+    }
+    components = _plan_components(graph, raw, inputs)
     if not path.takes_grove:
         check_components(components)
     grove = plan_grove(graph, components, seen, settings) if path.takes_grove else None
@@ -114,6 +123,7 @@ def plan_graph(
             *_find_idle_restarts(graph, restarts),
             *_find_idle_frontend(graph, components),
             *_find_kept(graph),
+            *([generation.remark] if generation.remark else ()),
         ),
         notes=(
             path.note,
@@ -140,31 +150,37 @@ def _check_orchestrator(graph: GraphDeployment, installed: frozenset[GroupVersio
         raise InvalidSpec(NO_ORCHESTRATOR.at(paths[0] / "multinode.nodeCount", services=Joined.of(paths)))
 
 
-def _plan_components(
+def _find_inputs(
     graph: GraphDeployment,
     raw: Mapping[str, Mapping[str, Json]],
     seen: ObservedGraph,
     *,
-    asked: Mapping[str, int],
-    restarts: Mapping[str, str],
-    settings: Settings,
-) -> tuple[GraphServicePlan, ...]:
-    ingress, plans = default_ingress(graph.metadata.name, settings), []
-    problems: list[Problem] = []
-    frontends = find_frontend_containers(graph.metadata.annotations, raw)
-    prefix = decide_prefix(graph, seen.prefix, settings)
-    for service in sorted(graph.spec.services):
-        around = ServiceInputs(
-            replicas=asked.get(service),
-            restart_at=restarts.get(service, ""),
-            ingress=ingress,
+    common: ServiceInputs,
+    announced: Collection[str],
+) -> dict[str, ServiceInputs]:
+    """By service the inputs of its component that follow from the graph, from `common`, which all services have."""
+    frontends, workers = find_frontend_containers(graph.metadata.annotations, raw), find_workers(graph)
+    return {
+        service: replace(
+            common,
             frontend=frontends.get(service, ""),
             keeps_type=service in seen.untyped or seen.pool is LivePool.BY_TYPE,
-            prefix=prefix if has_deciding_frontend(graph.spec.services[service]) else "",
+            prefix=common.prefix if has_deciding_frontend(spec) else TAKEN if service in announced else "",
             name=seen.generations.current.get(service, ""),
+            suffix=common.suffix if service in workers else "",
         )
+        for service, spec in graph.spec.services.items()
+    }
+
+
+def _plan_components(
+    graph: GraphDeployment, raw: Mapping[str, Mapping[str, Json]], inputs: Mapping[str, ServiceInputs]
+) -> tuple[GraphServicePlan, ...]:
+    plans: list[GraphServicePlan] = []
+    problems: list[Problem] = []
+    for service in sorted(graph.spec.services):
         try:
-            plans.append(plan_component(graph, service, raw[service], around))
+            plans.append(plan_component(graph, service, raw[service], inputs[service]))
         except InvalidSpec as error:
             problems += error.problems
     if problems:

@@ -23,6 +23,7 @@ from hooks.policy.holding import MARKED
 _NEVER_UPDATED, _BINDINGS = NEVER_UPDATED[contract.GRAPH], frozenset({kinds.ROLE_BINDING})
 _UNMANAGED = Unmanaged(existing=_NEVER_UPDATED - _BINDINGS, fixed=_NEVER_UPDATED & _BINDINGS)
 _UNREAD = "it is not known which components the Go operator left"
+NOTHING_WAITS: Mapping[str, str] = {}
 _NOT_AVAILABLE = "Component deployment not ready - Available condition not true"
 
 
@@ -72,8 +73,13 @@ def find_unknown(plan: GraphPlan, seen: ObservedGraph) -> tuple[str, ...]:
     return tuple(one.name for one in plan.components if one.name not in seen.components)
 
 
-def measure_graph(plan: GraphPlan, seen: ObservedGraph, applied: Applied) -> GraphProgress:
-    """Compare the observed objects with the plan, by the rules of the condition Ready."""
+def measure_graph(
+    plan: GraphPlan, seen: ObservedGraph, applied: Applied, *, waiting: Mapping[str, str] = NOTHING_WAITS
+) -> GraphProgress:
+    """Compare the observed objects with the plan, by the rules of the condition Ready.
+
+    `waiting` says by service why its component stays as it was last applied.
+    """
     if plan.blocked_by:
         every = frozenset(component.service for component in plan.components)
         return GraphProgress(unready=every, components={}, reasons={}, grove=None, applied=applied)
@@ -84,7 +90,12 @@ def measure_graph(plan: GraphPlan, seen: ObservedGraph, applied: Applied) -> Gra
     judged = {one.deviation.name: one for one in applied.judged if one.deviation.kind == contract.COMPONENT}
     new = _find_new(plan, seen, judged)
     found = [
-        (one, new.get(one.name) or _why_unready(one, seen.components.get(one.name), judged.get(one.name)))
+        (
+            one,
+            waiting.get(one.service)
+            or new.get(one.name)
+            or _why_unready(one, seen.components.get(one.name), judged.get(one.name)),
+        )
         for one in plan.components
     ]
     return GraphProgress(

@@ -4,15 +4,13 @@ No related rule names these kinds, because other people's objects of them change
 more, and nothing else: of other pods than Grove's each component speaks itself.
 """
 
-from collections.abc import Iterator
-from itertools import islice
-
 from hooks import contract
 from hooks.graph.observe import ObservedGraph, query_components, query_pods
 from hooks.graph.plan import GraphPlan
 from hooks.graph.progress import GraphProgress
+from hooks.graph.rollout import find_rolling
 from hooks.k8s import kinds
-from hooks.metacontroller.protocol import ObjectQuery, SyncRequest
+from hooks.metacontroller.protocol import SyncRequest
 from hooks.policy.looking import MOST_NAMED, Lookup, plan_look, query_missing, reads_on_demand
 from hooks.settings import Switch
 from hooks.settings.facts import Facts
@@ -30,19 +28,17 @@ def plan_lookup(
     left = (query_components(request.parent),) if asks else ()
     if plan.grove is None or progress.grove is None:
         return Lookup(queries=(*missing, *left), waits=bool(seen.unread))
+    if not reads_on_demand(request, kinds.POD):
+        return Lookup(queries=missing)
     look = plan_look(request.status, facts.now)
     # While Grove acts on an older spec, pods explain nothing.
-    explains = progress.grove.is_settled and bool(progress.unready)
-    is_new = reads_on_demand(request, kinds.POD)
-    pods = tuple(islice(_query_pods(request, progress), MOST_NAMED)) if explains and is_new else ()
+    explained = sorted(progress.unready)[:MOST_NAMED] if progress.grove.is_settled else []
+    rolling = sorted(find_rolling(plan, request.status))
+    now = sorted({*rolling, *(explained if look.is_due else ())})
+    is_waiting = bool(progress.unready or rolling)
     return Lookup(
-        queries=(*missing, *(pods if look.is_due else ())),
-        later=() if look.is_due else pods,
-        seconds=look.seconds if progress.unready and is_new else 0,
+        queries=(*missing, *(query_pods(request.parent, service) for service in now)),
+        later=() if look.is_due else tuple(query_pods(request.parent, service) for service in explained),
+        seconds=look.seconds if is_waiting else 0,
+        waits=bool(rolling),
     )
-
-
-def _query_pods(request: SyncRequest, progress: GraphProgress) -> Iterator[ObjectQuery]:
-    """The pods of each service that is not ready."""
-    for service in sorted(progress.unready):
-        yield query_pods(request.parent, service)

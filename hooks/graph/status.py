@@ -18,6 +18,7 @@ from hooks.graph.observe import ObservedGraph
 from hooks.graph.plan import GraphPlan
 from hooks.graph.progress import GraphProgress
 from hooks.graph.restart import RestartPlan
+from hooks.graph.rollout import describe_rollout, find_rollout, name_namespaces, report_rollout
 from hooks.k8s.conditions import READY, Condition, Truth, merge_conditions
 from hooks.k8s.not_ready import Cause, Explanation, NotReadyReason, rank_reason, sort_causes
 from hooks.k8s.types import Json
@@ -91,17 +92,23 @@ def report(
         message = "; ".join(map(str, sort_causes(waiting)))
     else:
         state, reason, message = GraphState.SUCCESSFUL, GraphReason.ALL_READY, "All resources are ready"
-    message = "; ".join([message, *restart.remarks, *_remarks(plan, seen)])
+    shares = find_rollout(plan, seen, previous.status)
+    rolling = [describe_rollout(shares)] if shares else []
+    message = "; ".join([*rolling, message, *restart.remarks, *_remarks(plan, seen)])
     ready = Condition(type=READY, status=_truth(state), reason=reason.value, message=message)
     counts = (
         clean_json(report_grove_services(plan.grove, seen.grove)) if plan.grove else _services(plan, seen, progress)
     )
-    services = {service: _project(entry, plan.projections[service]) for service, entry in counts.items()}
+    projections = dict(plan.projections) | {
+        service: {**plan.projections[service], **namespace} for service, namespace in name_namespaces(shares).items()
+    }
+    services = {service: _project(entry, projections[service]) for service, entry in counts.items()}
     reasons = {service: explanation.reason.value for service, explanation in sorted(explained.items())}
     worst = _find_worst(plan, seen, progress, explained) if waiting else ""
     return {
         **_status(state, (ready, progress.applied.condition, judge_spec(), *progress.held), previous),
         **({"restart": dict(restart.status)} if restart.status else {}),
+        **report_rollout(shares, previous.status, previous.now),
         **({"services": services} if services else {}),
         **({NOT_READY_REASONS: reasons} if reasons else {}),
         **({WORST_NOT_READY: worst} if worst else {}),

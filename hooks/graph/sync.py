@@ -1,19 +1,23 @@
 """The graph hook: the stages in order, nothing else."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 
 from hooks import contract
 from hooks.api.graph import GraphDeployment
+from hooks.component.kept_fields import find_frontend_containers
 from hooks.errors import InvalidSpec
 from hooks.graph.build import build_children
 from hooks.graph.components import clean_json
 from hooks.graph.ending import keep_ending
 from hooks.graph.events import plan_adapter_events, plan_transition_events
 from hooks.graph.explain import explain_services
+from hooks.graph.grove.generation import find_changed_services, is_set_unchanged, plan_set_generation
 from hooks.graph.holding import Holding, hold_graph, mark_workloads
+from hooks.graph.namespace_prefix import TAKEN, decide_prefix
 from hooks.graph.observe import ObservedGraph, observe, without_progress
+from hooks.graph.path import takes_grove
 from hooks.graph.plan import GraphPlan, plan_graph
 from hooks.graph.pool_selector import choose_selector
 from hooks.graph.progress import GraphProgress, awaits_first_pods, find_graph_deviations, find_unknown, measure_graph
@@ -23,6 +27,9 @@ from hooks.graph.restart import RestartPlan, advance, observe_restart_ids, plan_
 from hooks.graph.standing_path import GraphPath
 from hooks.graph.status import GraphReason, Previous, report, report_failure
 from hooks.graph.validate import validate_graph
+from hooks.graph.worker_changes import find_changed_pods
+from hooks.graph.worker_generation import Generation, find_added, find_live, find_trusted, plan_generation
+from hooks.graph.worker_sight import Sight, judge_sight
 from hooks.k8s.conditions import find_beginning
 from hooks.k8s.not_ready import Explanation
 from hooks.k8s.types import (
@@ -42,7 +49,7 @@ from hooks.metacontroller.last_applied import last_applied_children
 from hooks.metacontroller.parent_key import CACHED_PARENTS, make_parent_key, read_parent_key
 from hooks.metacontroller.protocol import CustomizeRequest, RelatedRule, SyncAnswer, SyncRequest
 from hooks.policy.applied_condition import Applied, judge_deviations
-from hooks.policy.holding import build_held_condition
+from hooks.policy.holding import build_held_condition, takes_new_defaults
 from hooks.problems import Problem
 from hooks.rules.graph import NO_ORCHESTRATOR
 from hooks.settings import Settings
@@ -135,6 +142,7 @@ class GraphGrounds:
     parent_key: bytes
     seen: ObservedGraph
     restarts: Mapping[str, str]
+    generation: Generation
     settings: Settings
 
     def __hash__(self) -> int:
@@ -146,7 +154,7 @@ def plan_on(grounds: GraphGrounds) -> tuple[GraphPlan, Children]:
     """The plan and its children, built once."""
     seen = grounds.seen
     graph, services = _read_valid(grounds.parent_key, seen.installed, seen.standing, seen.grove.set_name)
-    plan = plan_graph(graph, services, seen, grounds.settings, restarts=grounds.restarts)
+    plan = plan_graph(graph, services, seen, grounds.settings, restarts=grounds.restarts, generation=grounds.generation)
     parent = read_parent_key(grounds.parent_key)
     return plan, Children(mark_workloads(plan, build_children(plan), parent, grounds.restarts))
 
@@ -166,8 +174,13 @@ def _plan_restarting(request: SyncRequest, parent_key: bytes, seen: ObservedGrap
     graph, _ = _read_valid(parent_key, seen.installed, seen.standing, seen.grove.set_name)
     restart = plan_restart(graph, _read_restart(request), observe_restart_ids(graph, seen))
     grounds = GraphGrounds(
-        parent_key=parent_key, seen=without_progress(seen), restarts=restart.restart_ids, settings=facts.settings
+        parent_key=parent_key,
+        seen=without_progress(seen),
+        restarts=restart.restart_ids,
+        generation=Generation(),
+        settings=facts.settings,
     )
+    grounds = replace(grounds, generation=_plan_generation(request, graph, seen, grounds))
     measure = partial(_measure, request, facts, seen)
     planned = measure(restart=restart, grounds=grounds)
     if restart.is_running:
@@ -178,10 +191,45 @@ def _plan_restarting(request: SyncRequest, parent_key: bytes, seen: ObservedGrap
     return planned
 
 
+@lru_cache(maxsize=CACHED_PARENTS)
+def _judge_sight(grounds: GraphGrounds, trusted: frozenset[str]) -> Sight:
+    seen = grounds.seen
+    graph, services = _read_valid(grounds.parent_key, seen.installed, seen.standing, seen.grove.set_name)
+    frontends = find_frontend_containers(graph.metadata.annotations, services)
+    takes_bare = decide_prefix(graph, seen.prefix, grounds.settings) == TAKEN
+    return judge_sight(graph, frontends, takes_bare=takes_bare, trusted=trusted)
+
+
+def _plan_generation(
+    request: SyncRequest, graph: GraphDeployment, seen: ObservedGraph, grounds: GraphGrounds
+) -> Generation:
+    """The generation of the workers, on the path that the graph takes."""
+    parent, is_asked = read_parent_key(grounds.parent_key), takes_new_defaults(request.parent, grounds.settings)
+    if not takes_grove(graph.metadata.annotations, seen.installed, seen.standing):
+        sight, live = _judge_sight(grounds, find_trusted(graph, seen)), find_live(graph, seen)
+        added = find_added(graph, seen, request.status.get("services") or ())
+
+        def find_changed(generation: Generation) -> Collection[str]:
+            _, children = plan_on(replace(grounds, generation=generation))
+            return find_changed_pods(children, live, grounds.settings) | added
+
+        return plan_generation(graph, parent, seen, sight, is_asked=is_asked, changes=find_changed)
+
+    def find_changes(suffix: str) -> Collection[str]:
+        if is_set_unchanged(parent, seen):
+            return ()
+        _, children = plan_on(replace(grounds, generation=Generation(suffix=suffix)))
+        return find_changed_services(children, seen)
+
+    sight = _judge_sight(grounds, frozenset())
+    return plan_set_generation(graph, parent, seen, sight, is_asked=is_asked, changes=find_changes)
+
+
 def _measure(
     request: SyncRequest, facts: Facts, seen: ObservedGraph, *, restart: RestartPlan, grounds: GraphGrounds
 ) -> _Planned:
-    holding = hold_graph(*plan_on(grounds), request, seen=seen, settings=facts.settings)
+    generation = grounds.generation
+    holding = hold_graph(*plan_on(grounds), request, seen=seen, settings=facts.settings, waiting=generation.waiting)
     plan, children = holding.plan, choose_selector(holding.plan, holding.children, seen)
     unknown = find_unknown(plan, seen)
     if unknown:
@@ -193,7 +241,7 @@ def _measure(
         request, deviations, facts.now, is_coming_up=not unknown and awaits_first_pods(plan, seen)
     )
     held = build_held_condition(request.parent, _name_held(holding, seen))
-    progress = replace(measure_graph(plan, seen, applied), held=held)
+    progress = replace(measure_graph(plan, seen, applied, waiting=generation.waiting), held=held)
     children = keep_ending(children, plan, request, seen=seen, unready=progress.unready)
     return _Planned(plan=plan, children=children, restart=restart, progress=progress)
 

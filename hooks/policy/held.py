@@ -34,6 +34,16 @@ _RENDERED_ANNOTATIONS = frozenset(
     }
 )
 """Annotations of a graph from which its workloads are rendered."""
+_NEVER_IN_PODS = frozenset({"pvcs", "ingress"})
+"""Fields of a graph, or of a service, that decide about objects beside the pods."""
+_OF_STRATEGY = frozenset(
+    {
+        contract.ANNOTATION_DEPLOYMENT_STRATEGY,
+        contract.ANNOTATION_MAX_SURGE,
+        contract.ANNOTATION_MAX_UNAVAILABLE,
+    }
+)
+"""Annotations of a service that say how its pods are replaced."""
 _LENGTH = 12
 
 
@@ -62,6 +72,59 @@ def digest_service(graph: ReadManifest, service: str, restart_at: str) -> str:
     return _digest(_of_graph(graph, {service: restart_at}))
 
 
+def is_of_service(mark_: HeldMark, graph: ReadManifest, service: str, component: Mapping[str, Json]) -> bool:
+    """Whether a component with that spec was rendered from this part of the graph, restarts left aside."""
+    found = _of_graph(graph, {service: ""})
+    restarted_at = _pod_annotations(component).get(contract.ANNOTATION_RESTARTED_AT)
+    services = {name: with_restarted_at(spec, restarted_at) for name, spec in found["services"].items()}
+    restart = (component.get("annotations") or {}).get(contract.ANNOTATION_RESTART_AT)
+    return mark_.digest == _digest({**found, "services": services, "restarts": _ids({service: restart})})
+
+
+def with_restarted_at(spec: Mapping[str, Json], moment: Json) -> dict[str, Json]:
+    """The spec of a service whose pods were restarted at that moment, None for never."""
+    annotations = _without(_pod_annotations(spec), {contract.ANNOTATION_RESTARTED_AT})
+    told = {**annotations, **({contract.ANNOTATION_RESTARTED_AT: moment} if moment else {})}
+    metadata = _without(spec.get("extraPodMetadata") or {}, {"annotations"})
+    whole = {**metadata, **({"annotations": told} if told else {})}
+    return {**_without(spec, {"extraPodMetadata"}), **({"extraPodMetadata": whole} if whole else {})}
+
+
+def _reaching(fields: Mapping[str, Json]) -> dict[str, Json]:
+    """The fields that reach pods; variables in any order are the same."""
+    kept, pod = _without(fields, _NEVER_IN_PODS), fields.get("extraPodSpec") or {}
+    main = pod.get("mainContainer") or {}
+    if "annotations" in kept:
+        kept["annotations"] = _without(kept["annotations"] or {}, _OF_STRATEGY)
+    if kept.get("envs"):
+        kept["envs"] = sorted(kept["envs"], key=lambda entry: str(entry["name"]))
+    if main.get("env"):
+        env = sorted(main["env"], key=lambda entry: str(entry["name"]))
+        kept["extraPodSpec"] = {**pod, "mainContainer": {**main, "env": env}}
+    return kept
+
+
+def _pod_annotations(spec: Mapping[str, Json]) -> Mapping[str, Json]:
+    found: Mapping[str, Json] = (spec.get("extraPodMetadata") or {}).get("annotations") or {}
+    return found
+
+
+def digest_workers(graph: ReadManifest, services: Collection[str]) -> str:
+    """Eight hex digits for the specs of these services together, in which nothing counts that reaches no pod.
+
+    Without replicas and restarts, like all digests. The revision of the code is no part of it either.
+    """
+    found = _of_graph(graph, dict.fromkeys(services, ""))
+    reaching = {
+        **found,
+        "spec": _reaching(found["spec"]),
+        "services": {name: _reaching(with_restarted_at(spec, None)) for name, spec in found["services"].items()},
+        "annotations": _without(found["annotations"], {contract.ANNOTATION_ENABLE_GROVE}),
+        "restarts": {},
+    }
+    return short_hash(canonical_json(_drop_nulls(reaching)))
+
+
 def digest_graph(graph: ReadManifest, restarts: Mapping[str, str]) -> str:
     """The digest of a graph for its PodCliqueSet; `restarts` has by service the id that its pods get."""
     services = (graph.get("spec") or {}).get("services") or {}
@@ -82,7 +145,7 @@ def mark(workload: ReadManifest, digest: str, revision: int | None = None) -> Ma
     return {**workload, "metadata": {**workload["metadata"], "annotations": dict(sorted(annotations.items()))}}
 
 
-def _of_graph(graph: ReadManifest, restarts: Mapping[str, str]) -> Json:
+def _of_graph(graph: ReadManifest, restarts: Mapping[str, str]) -> dict[str, Json]:
     spec = graph.get("spec") or {}
     services = spec.get("services") or {}
     own = {name: (services.get(name) or {}).get("annotations") or {} for name in restarts}
@@ -97,8 +160,12 @@ def _of_graph(graph: ReadManifest, restarts: Mapping[str, str]) -> Json:
             for name in restarts
         },
         "annotations": {key: value for key, value in annotations_of(graph).items() if key in _RENDERED_ANNOTATIONS},
-        "restarts": {service: restart for service, restart in ids.items() if restart},
+        "restarts": _ids(ids),
     }
+
+
+def _ids(restarts: Mapping[str, Json]) -> dict[str, Json]:
+    return {service: restart for service, restart in restarts.items() if restart}
 
 
 def _without(fields: Mapping[str, Json], dropped: Collection[str]) -> dict[str, Json]:

@@ -63,6 +63,12 @@ def _choose_held(returned: ByIdentity, last: ByIdentity) -> Manifest | None:
     return _hold(applied, wanted) if rolling_part(applied) != rolling_part(wanted) else None
 
 
+def keep_applied(wanted: Manifest, live: ReadManifest | None) -> Manifest | None:
+    """The workload as it was last applied, with the wanted replicas and strategy; None if that is not recorded."""
+    applied = None if live is None or is_deleting(live) else read_last_applied(live)
+    return None if applied is None else _hold(applied, wanted)
+
+
 def _hold(applied: ReadManifest, wanted: ReadManifest) -> Manifest:
     held, strategy = pod_sets.with_replicas_of(applied, wanted), wanted["spec"].get(_STRATEGY)
     spec = {key: value for key, value in held["spec"].items() if key != _STRATEGY}

@@ -192,7 +192,17 @@ class _Settling:
         self, wanted: Iterable[Manifest], parent: Manifest, children: Mapping[ObjectId, Manifest]
     ) -> Mapping[ObjectId, Manifest]:
         world = World(installed=self.around.world.installed).with_children(parent, children)
-        return apply(wanted, parent, world).owned.get(ObjectId.of(parent), {})
+        after = apply(wanted, parent, world).owned.get(ObjectId.of(parent), {})
+        return {key: one if one == children.get(key) else _roll_out(one) for key, one in after.items()}
+
+
+def _roll_out(child: Manifest) -> Manifest:
+    """The changed child without the Dynamo namespace in its status: its pods of before are taken to be gone."""
+    status = child.get("status") or {}
+    if gvk_of(child) != contract.COMPONENT or "runtimeNamespace" not in (status.get("service") or {}):
+        return child
+    service = {key: value for key, value in status["service"].items() if key != "runtimeNamespace"}
+    return {**child, "status": {**status, "service": service}}
 
 
 def _drop_deleted(children: Mapping[ObjectId, Manifest]) -> Mapping[ObjectId, Manifest]:

@@ -320,9 +320,14 @@ def test_wait_says_after_an_apply_whether_it_came_as_was_said(
     assert f"DynamoGraphDeployment {api.namespace}/vllm-disagg is not applied yet" in before.stdout
     api.patch(DYNAMO, GRAPH, one.name, {"spec": one.new["spec"]})
     after = wait(120)
-    title = f"vllm-disagg VllmDecodeWorker in {api.namespace}"
-    said = f"  {title}: 1 pod of before is gone, 1 pod runs, as was said"
-    assert after.stdout.splitlines() == ["Applied, as was said.", said], after.stderr
+    said = [
+        f"  vllm-disagg {worker} in {api.namespace}: {counts}, as was said"
+        for worker, counts in (
+            ("VllmDecodeWorker", "1 pod of before is gone, 1 pod runs"),
+            ("VllmPrefillWorker", "2 pods of before are gone, 2 pods run"),
+        )
+    ]
+    assert after.stdout.splitlines() == ["Applied, as was said.", *said], after.stderr
     assert after.returncode == 0
     victims = live_pods(api)["vllm-disagg-frontend"]
     for pod in api.list("v1", "Pod"):

@@ -10,10 +10,21 @@ from pathlib import Path
 import pytest
 import yaml
 
+from hooks import contract
 from hooks.cli.kubectl.restart import RESTARTED_AT
+from hooks.k8s.types import labels_of
 from tests.cluster.api_client import ApiClient, wait_for
 from tests.cluster.control_plane import ControlPlane
-from tests.cluster.dynamo import DYNAMO, GRAPH, load_example, running_controllers, the_graph, wait_until_ready
+from tests.cluster.dynamo import (
+    COMPONENT,
+    DYNAMO,
+    GRAPH,
+    condition,
+    load_example,
+    running_controllers,
+    the_graph,
+    wait_until_ready,
+)
 from tests.cluster.programs import HttpServer
 
 NAME = "vllm-agg"
@@ -104,6 +115,41 @@ def test_commands_act_on_a_graph_that_runs(api: ApiClient, kubectl: Run, tmp_pat
     sentence = f"there is no graph nowhere in namespace {api.namespace}; it has {NAME}\n"
     assert (lost.returncode, lost.stderr) == (1, sentence)
     api.delete(DYNAMO, GRAPH, NAME)
+
+
+def test_rollout_of_workers_is_followed_by_its_status(api: ApiClient, kubectl: Run) -> None:
+    name = "vllm-disagg"
+    api.create(load_example(name), strict=True)
+    wait_until_ready(api, name)
+
+    def suffix() -> str:
+        (found,) = {labels_of(one).get(contract.LABEL_WORKER_HASH, "") for one in api.list(DYNAMO, COMPONENT)} - {""}
+        return found
+
+    def said() -> list[str]:
+        shown = kubectl("status", name)
+        assert (shown.returncode, shown.stderr) == (0, "")
+        return [line for line in shown.stdout.splitlines() if line.startswith(("graph ", "rollout "))]
+
+    old = suffix()
+    assert said() == [f"graph {name} in namespace {api.namespace}: Ready"]
+    held = {"VllmDecodeWorker": {"extraPodMetadata": {"annotations": {"test/hold": "true"}}}}
+    api.patch(DYNAMO, GRAPH, name, {"spec": {"services": held}})
+    wait_for(lambda: suffix() != old, "all workers have the next generation")
+    counts = f"new generation {suffix()} 2/3 pods ready, old generation {old} 1/1 pods ready"
+    expected = [f"graph {name} in namespace {api.namespace}: not ready", f"rollout InProgress: {counts}"]
+    wait_for(lambda: said() == expected, "both generations serve", 60)
+    message = "new generation: 2 of 3 ready; old: 1; "
+    wait_for(lambda: condition(the_graph(api, name), "Ready")["message"].startswith(message), "Ready says so too")
+
+    def is_over() -> bool:
+        for pod in api.list("v1", "Pod"):
+            if pod["metadata"].get("annotations", {}).get("test/hold"):
+                api.patch("v1", "Pod", pod["metadata"]["name"], {"metadata": {"annotations": {"test/hold": None}}})
+        return said() == [f"graph {name} in namespace {api.namespace}: Ready"]
+
+    wait_for(is_over, "the last old pod is gone", 60)
+    api.delete(DYNAMO, GRAPH, name)
 
 
 def test_graphs_are_listed_and_completed(plane: ControlPlane, api: ApiClient, kubectl: Run, tmp_path: Path) -> None:

@@ -12,6 +12,8 @@ import pytest
 import requests
 import yaml
 
+from hooks import contract
+from hooks.k8s.types import labels_of
 from hooks.policy.identity import planner_account
 from tests.cluster.acting_hooks import acting_hooks, effects_client, granted_effects
 from tests.cluster.api_client import ApiClient, wait_for
@@ -19,10 +21,12 @@ from tests.cluster.binaries import Binaries
 from tests.cluster.control_plane import ADMIN, ControlPlane
 from tests.cluster.conversion import BETA, Converted, converted_plane
 from tests.cluster.dynamo import (
+    COMPONENT,
     DYNAMO,
     GRAPH,
     ROOT,
     SCALING_ADAPTER,
+    condition,
     is_ready,
     running_controllers,
     the_graph,
@@ -156,6 +160,13 @@ def ready_replicas(api: ApiClient) -> dict[str, int]:
     }
 
 
+def generation_of_workers(api: ApiClient) -> str:
+    """The one generation of all workers, in whose Dynamo namespace a planner looks for them."""
+    found = {labels_of(one).get(contract.LABEL_WORKER_HASH, "") for one in api.list(DYNAMO, COMPONENT)} - {""}
+    (suffix,) = found
+    return suffix
+
+
 def scale(planner: Planner, api: ApiClient, **replicas: int) -> None:
     """Let the planner scale, and wait until it counts these workers and calls them stable."""
     assert planner.ask("scale", "g", namespace=api.namespace, replicas=replicas) == {}
@@ -180,7 +191,7 @@ def test_planner_reads_and_scales_a_graph_of_either_version(
     assert planner.ask("read", "g", namespace=api.namespace) == {
         "model": MODEL,
         "shapes": {"prefill": shape, "decode": shape},
-        "namespace": f"{api.namespace}-g",
+        "namespace": f"{api.namespace}-g-{generation_of_workers(api)}",
         "components": {"prefill": "prefill-engine", "decode": "decode-engine"},
         "workloads": ["g-decodeworker", "g-frontend", "g-planner", "g-prefillworker"],
         "stable": True,
@@ -221,6 +232,37 @@ def test_planner_takes_back_a_scaling_that_has_begun(
         wait_for(lambda: pending(planner, api) == 0, "nothing starts any more", 60)
     wait_until_ready(api, "g")
     assert ready_replicas(api) == {"prefill": 1, "decode": 1}
+    api.delete(BETA, GRAPH, "g")
+    wait_until_nothing_is_left(api)
+
+
+def test_planner_waits_through_a_rollout_and_goes_on(
+    api: ApiClient, converted: Converted, planner: Planner, tmp_path: Path
+) -> None:
+    """It looks for workers where the old ones are, scales nothing, and then finds the new ones."""
+    api.create(beta_graph(), strict=True)
+    wait_until_ready(api, "g")
+    write_kubeconfig(converted.plane, api, tmp_path / "kubeconfig")
+    names = list(NAMES.values())
+
+    def found_in() -> str:
+        return str(planner.ask("read", "g", namespace=api.namespace)["namespace"])
+
+    old = found_in()
+    with no_further_pods(api):
+        envs = [{"name": "CHANGED", "value": "1"}]
+        api.patch(DYNAMO, GRAPH, "g", {"spec": {"services": {"DecodeWorker": {"envs": envs}}}})
+        wait_for(lambda: "rollingUpdate" in the_graph(api, "g")["status"], "the rollout has begun")
+        wait_for(lambda: generation_of_workers(api) not in old, "all workers have the next generation")
+        said = condition(the_graph(api, "g"), "Ready")["message"]
+        assert said.startswith("new generation: 0 of 2 ready; old: 2; ")
+        assert found_in() == old
+        assert planner.ask("scale", "g", namespace=api.namespace, replicas={"prefill": 2, "decode": 3}) == {}
+        assert planner.ask("target", "g", namespace=api.namespace, names=names) == dict.fromkeys(names, 1)
+    wait_until_ready(api, "g")
+    wait_for(lambda: "rollingUpdate" not in the_graph(api, "g")["status"], "the rollout is over", 60)
+    assert found_in() == f"{api.namespace}-g-{generation_of_workers(api)}" != old
+    scale(planner, api, prefill=1, decode=2)
     api.delete(BETA, GRAPH, "g")
     wait_until_nothing_is_left(api)
 

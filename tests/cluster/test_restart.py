@@ -115,20 +115,20 @@ def test_finished_restart_does_not_run_again_when_the_status_is_lost(ready: ApiC
 
 
 def test_service_that_does_not_come_up_holds_the_rest(ready: ApiClient) -> None:
-    before = uids(ready)
-    held = {"VllmPrefillWorker": {"extraPodMetadata": {"annotations": {"test/hold": "true"}}}}
-    restart = {"id": "r1", "strategy": {"order": ORDER}}
+    before, order = uids(ready), ["Frontend", "VllmPrefillWorker", "VllmDecodeWorker"]
+    held = {"Frontend": {"extraPodMetadata": {"annotations": {"test/hold": "true"}}}}
+    restart = {"id": "r1", "strategy": {"order": order}}
     ready.patch(DYNAMO, GRAPH, NAME, {"spec": {"services": held, "restart": restart}})
-    wait_for(lambda: "r1" in told(ready)["VllmPrefillWorker"], "the first service rolls")
+    wait_for(lambda: "r1" in told(ready)["Frontend"], "the first service rolls")
     wait_for(
         lambda: (
-            "restart r1 waits for VllmPrefillWorker, then restarts Frontend, VllmDecodeWorker"
+            "restart r1 waits for Frontend, then restarts VllmPrefillWorker, VllmDecodeWorker"
             in condition(the_graph(ready, NAME), "Ready")["message"]
         ),
         "the graph says who holds the restart",
     )
-    assert {s: found for s, found in uids(ready).items() if s in ORDER[1:]} == {s: before[s] for s in ORDER[1:]}
-    assert standing(ready) == {"observedID": "r1", "phase": "Restarting", "inProgress": ["VllmPrefillWorker"]}
+    assert {s: found for s, found in uids(ready).items() if s in order[1:]} == {s: before[s] for s in order[1:]}
+    assert standing(ready) == {"observedID": "r1", "phase": "Restarting", "inProgress": ["Frontend"]}
     _release_until_done(ready)
     assert told(ready) == {service: {"r1"} for service in ORDER}
 
@@ -137,7 +137,7 @@ def _release_until_done(api: ApiClient) -> None:
     """Let held pods go, also those that a rollout makes later."""
 
     def is_done() -> bool:
-        for pod in pods(api, "VllmPrefillWorker"):
+        for pod in pods(api, "Frontend"):
             if pod["metadata"].get("annotations", {}).get("test/hold"):
                 api.patch("v1", "Pod", pod["metadata"]["name"], {"metadata": {"annotations": {"test/hold": None}}})
         return standing(api) == {"observedID": "r1", "phase": "Completed"}

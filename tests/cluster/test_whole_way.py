@@ -85,15 +85,27 @@ def test_graph_is_not_ready_while_one_pod_is_pending(api: ApiClient) -> None:
     api.delete(DYNAMO, GRAPH, NAME)
 
 
-def test_spec_change_rolls_the_changed_component_only(ready: ApiClient) -> None:
+@pytest.mark.parametrize(
+    ("service", "rolling", "images"),
+    [
+        ("Frontend", {"vllm-disagg-frontend"}, ["1.6.1", "1.6.1", "1.6.1", "1.6.2"]),
+        (
+            "VllmPrefillWorker",
+            {"vllm-disagg-vllmdecodeworker", "vllm-disagg-vllmprefillworker"},
+            ["1.6.1", "1.6.1", "1.6.2", "1.6.2"],
+        ),
+    ],
+)
+def test_spec_change_rolls_the_changed_component_and_all_workers_together(
+    ready: ApiClient, service: str, rolling: set[str], images: list[str]
+) -> None:
     before = {item["metadata"]["name"]: item["metadata"]["generation"] for item in ready.list("apps/v1", "Deployment")}
     image = {"mainContainer": {"image": "my-registry/vllm-runtime:1.6.2"}}
-    ready.patch(DYNAMO, GRAPH, NAME, service_patch("VllmPrefillWorker", extraPodSpec=image))
+    ready.patch(DYNAMO, GRAPH, NAME, service_patch(service, extraPodSpec=image))
     wait_until_ready(ready, NAME)
     after = {item["metadata"]["name"]: item["metadata"]["generation"] for item in ready.list("apps/v1", "Deployment")}
-    changed = {name for name in before if before[name] != after[name]}
-    assert changed == {"vllm-disagg-vllmprefillworker"}
-    wait_for(lambda: _images(ready) == ["1.6.1", "1.6.1", "1.6.2", "1.6.2"], "only new pods of the prefill worker")
+    assert {name for name in before if before[name] != after[name]} == rolling
+    wait_for(lambda: _images(ready) == images, "only pods of the changed spec are left")
 
 
 def _images(api: ApiClient) -> list[str]:

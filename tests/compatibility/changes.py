@@ -17,7 +17,10 @@ PROBES = ("startupProbe", "livenessProbe", "readinessProbe")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MainContainer:
-    """The one container of a workload's pods; `env` and `probes` by name, as they were written."""
+    """The one container of a workload's pods; `env` and `probes` by name, as they were written.
+
+    The generation of workers has no value here: it follows from the image, so it always differs.
+    """
 
     workload: str
     is_frontend: bool
@@ -42,7 +45,7 @@ def _read(deployment: Manifest) -> MainContainer:
         workload=name_of(deployment),
         is_frontend=labels_of(template)[contract.LABEL_COMPONENT_TYPE] == "frontend",
         command=(*container["command"], *container.get("args", ())),
-        env={entry["name"]: entry for entry in container["env"]},
+        env={entry["name"]: {} if entry["name"] == contract.WORKER_SUFFIX else entry for entry in container["env"]},
         probes={name: container[name] for name in PROBES if name in container},
     )
 

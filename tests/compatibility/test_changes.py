@@ -38,6 +38,7 @@ CHANGES = {
         "frontend: DYN_NAMESPACE_PREFIX",
         "frontend: DYN_STORE_KV",
         "worker: DYN_FORWARDPASS_METRIC_PORT",
+        "worker: DYN_NAMESPACE_WORKER_SUFFIX",
         "worker: DYN_STORE_KV",
         "worker: NIXL_TELEMETRY_ENABLE",
         "worker: NIXL_TELEMETRY_EXPORTER",
@@ -49,7 +50,12 @@ CHANGES = {
     "1.3.1": [],
     "1.4.2": [],
     "1.5.1": ["worker: DYN_HEALTH_CHECK_ENABLED", "worker: livenessProbe"],
-    "1.6.1": ["frontend: DYN_NAMESPACE_PREFIX", "frontend: DYN_NAMESPACE_PREFIX_STRICT", "frontend: startupProbe"],
+    "1.6.1": [
+        "frontend: DYN_NAMESPACE_PREFIX",
+        "frontend: DYN_NAMESPACE_PREFIX_STRICT",
+        "frontend: startupProbe",
+        "worker: DYN_NAMESPACE_WORKER_SUFFIX",
+    ],
 }
 
 

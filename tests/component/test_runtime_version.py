@@ -174,7 +174,8 @@ KEPT = {"nvidia.com/dynamo-hooks-namespace-prefix": "true"}
 PREFIX = {"DYN_NAMESPACE_PREFIX": "default-g"}
 STRICT = {**PREFIX, "DYN_NAMESPACE_PREFIX_STRICT": "true"}
 PREFIXES: dict[str, tuple[str, dict[str, str], dict[str, str]]] = {
-    "no release": ("latest", KEPT, {}),
+    "no release": ("latest", {}, {}),
+    "no release, whose frontend saw a generation before": ("latest", KEPT, PREFIX),
     "0.9": ("0.9.1", KEPT, {}),
     "1.0.1": ("1.0.1", KEPT, {}),
     "1.0.2": ("1.0.2", KEPT, PREFIX),
@@ -197,7 +198,7 @@ def test_frontend_sees_workers_of_all_generations(tag: str, annotations: Any, ex
     assert prefixes(shared) == ({**STRICT, "DYN_NAMESPACE_PREFIX": "dynamo"} if expected == STRICT else {})
     beside = of_type(
         "worker",
-        "0.9.1" if tag == "latest" else "1.6.1",
+        tag if tag == "latest" else "1.6.1",
         annotations=annotations,
         frontendSidecar={"image": f"f:{tag}"},
     )

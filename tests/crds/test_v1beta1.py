@@ -162,7 +162,7 @@ def test_defaults_are_few_because_a_conversion_does_not_fill_them_in() -> None:
     }
 
 
-RENAMED = {"services": "components", "service": "component"}
+RENAMED = {"services": "components", "service": "component", "updatedServices": "updatedComponents"}
 GONE = {"componentName", "podSelector"}
 OTHERWISE = {f"{DGDR}.{name}" for name in ("state", "generatedDeployment", "profilingResults")}
 """What v1beta1 has in another form; the conversion is tested by itself."""

@@ -13,6 +13,7 @@ from hooks.graph import sync as graph_sync
 from hooks.graph.grove import plan as grove_plan
 from hooks.graph.grove import service as grove_service
 from hooks.graph.observe import ChildComponent, ObservedClaim, observe, without_progress
+from hooks.graph.worker_generation import Generation
 from hooks.k8s.types import Manifest, name_of
 from hooks.metacontroller.parent_key import make_parent_key
 from hooks.policy import deviations
@@ -83,7 +84,11 @@ def test_plan_under_grove_depends_on_no_count_that_is_left_out(good: int, settin
     request = make.sync_request(graph, grove.settled(graph), parts, installed=["grove"])
     whole = observe(request, facts.settings)
     grounds = graph_sync.GraphGrounds(
-        parent_key=make_parent_key(request.parent), seen=whole, restarts={}, settings=facts.settings
+        parent_key=make_parent_key(request.parent),
+        seen=whole,
+        restarts={},
+        generation=Generation(),
+        settings=facts.settings,
     )
     stripped = replace(grounds, seen=without_progress(whole))
     assert stripped != grounds
@@ -113,7 +118,11 @@ def test_plan_is_taken_from_the_cache_only_for_equal_grounds() -> None:
     request = make.sync_request(make.graph())
     seen = without_progress(observe(request, make.facts().settings))
     grounds = graph_sync.GraphGrounds(
-        parent_key=make_parent_key(request.parent), seen=seen, restarts={}, settings=make.facts().settings
+        parent_key=make_parent_key(request.parent),
+        seen=seen,
+        restarts={},
+        generation=Generation(),
+        settings=make.facts().settings,
     )
     others: dict[str, Any] = {
         "parent_key": make_parent_key(make.graph(name="other")),
@@ -121,6 +130,7 @@ def test_plan_is_taken_from_the_cache_only_for_equal_grounds() -> None:
             seen, foreign_claims={"c": ObservedClaim(size="", access_modes=(), storage_class="", is_lost=False)}
         ),
         "restarts": {"Worker": "r1"},
+        "generation": Generation(suffix="0a1b2c3d"),
         "settings": make.facts(kai_scheduler="on").settings,
     }
     assert others.keys() == {field.name for field in fields(graph_sync.GraphGrounds)}
@@ -146,7 +156,10 @@ def test_component_is_observed_again_when_any_part_of_it_changes() -> None:
     changes: dict[tuple[str, ...], Manifest] = {
         ("generation",): {**one, "metadata": {**metadata, "generation": 9}},
         ("is_deleting",): {**one, "metadata": {**metadata, "deletionTimestamp": "2026-01-01T00:00:00Z"}},
-        ("applied_spec",): {**one, "metadata": {**metadata, "annotations": {}}},
+        ("applied_spec", "rendering"): {**one, "metadata": {**metadata, "annotations": {}}},
+        ("suffix",): make.observed(
+            {**one, "metadata": {**metadata, "labels": {contract.LABEL_WORKER_HASH: "0a1b2c3d"}}}
+        ),
         ("spec",): {**one, "spec": {**one["spec"], "replicas": 9}},
         ("observed_generation",): {**one, "status": {**status, "observedGeneration": 9}},
         ("service",): {**one, "status": {**status, "service": {"readyReplicas": 9, "lost": None}}},

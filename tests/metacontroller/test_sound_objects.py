@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from hooks.api.conversion import Version, convert, is_beta
 from hooks.k8s.types import GroupVersionKind
 from hooks.metacontroller.protocol import Objects, SyncRequest, parse_sync_request
 from hooks.metacontroller.shapes import find_misshapen
@@ -38,6 +39,7 @@ def test_no_request_about_an_example_has_one(
     monkeypatch.setattr(hooked, "parse_sync_request", parse)
     cluster = hooked.build_cluster(installed)
     for document in yaml.safe_load_all(path.read_text()):
-        cluster.apply({**document, "metadata": {"namespace": "default", **document["metadata"]}})
+        stored = convert(document, Version.ALPHA) if is_beta(document) else document
+        cluster.apply({**stored, "metadata": {"namespace": "default", **stored["metadata"]}})
     cluster.settle()
     assert set(faults) == {""}

@@ -14,6 +14,8 @@ import orjson
 
 from hooks import app, contract
 from hooks.errors import HookError
+from hooks.graph import worker_generation
+from hooks.graph.grove import generation
 from hooks.k8s.types import Manifest
 from hooks.metacontroller.effects import Effect
 from hooks.metacontroller.protocol import (
@@ -133,6 +135,8 @@ class Server:
         """What becomes of a call to a path on its way: another answer, a loss, or None for nothing."""
         self.skew = timedelta(0)
         """How far the clock of the hooks is ahead of the cluster's."""
+        self.is_before = False
+        """Whether the first version, until it is replaced, knows no generations of workers."""
         self.version = 0
         """How often the hooks were replaced by a version that renders other pods."""
         self._clock = clock
@@ -211,7 +215,7 @@ class Server:
         assert function is not None
         try:
             request = parse_sync_request(body, hook.kind, decorator=hook.is_decorator)
-            with _installed(self.version):
+            with _installed(self.version, is_before=self.is_before and not self.version):
                 answer: SyncAnswer = function(request, self._facts(now))
             written = write_sync_answer(answer, request.children, decorator=hook.is_decorator)
         except HookError as error:
@@ -260,14 +264,25 @@ def _lost(loss: HookAnswer | Loss) -> HookAnswer:
 
 
 @contextmanager
-def _installed(version: int) -> Iterator[None]:
-    """Make the hooks those of a version: each has a revision of its own, and another group of volumes in all pods."""
-    revision, group = held.RENDERING_REVISION, contract.DEFAULT_FS_GROUP
+def _installed(version: int, *, is_before: bool = False) -> Iterator[None]:
+    """Make the hooks those of a version: each has a revision of its own, and another group of volumes in all pods.
+
+    `is_before`: the version knows no generations of workers.
+    """
+    revision, group, choose = held.RENDERING_REVISION, contract.DEFAULT_FS_GROUP, worker_generation.choose_suffix
     held.RENDERING_REVISION, contract.DEFAULT_FS_GROUP = revision + version, group + version
+    if is_before:
+        _replace_choice(lambda *_, **__: "")
     try:
         yield
     finally:
         held.RENDERING_REVISION, contract.DEFAULT_FS_GROUP = revision, group
+        _replace_choice(choose)
+
+
+def _replace_choice(choose: Callable[..., str]) -> None:
+    for module in (worker_generation, generation):
+        vars(module)["choose_suffix"] = choose
 
 
 _MEMORY = type(lru_cache(lambda: None))

@@ -15,6 +15,7 @@ from hooks.offline.simulator.workloads.pods import is_ready
 from hooks.policy import identity
 from hooks.policy.holding import HELD
 from tests.sequences.calls import Call
+from tests.sequences.generations import every_worker_is_seen, workers_of_two_specs_never_meet
 from tests.sequences.removals import why_removed
 from tests.sequences.restarts import (
     finished_restart_stays_finished,
@@ -199,11 +200,14 @@ def templates_follow_from_the_wish(world: World, step: Step) -> Iterator[str]:
 
     What tells pods of one LeaderWorkerSet from those of another is left out: `sets_stay_what_they_are` is about that.
     Pull secrets follow from what was there at the last change; `secrets_roll_nothing` is about them. After an upgrade,
-    templates follow from when they last changed; `upgrades_roll_nothing` is about that.
+    templates follow from when they last changed; `upgrades_roll_nothing` is about that. Which generation workers have,
+    and what waits for the next one, follows from what runs; `workers_of_two_specs_never_meet` is about that.
     """
     if world.server.version:
         return
     for call in step.calls:
+        if call.hook == "graph" and world.road.has_generations:
+            continue
         if call.stage != "sync" or not call.said.get("children") or is_frozen(call):
             continue
         question = (call.hook, call.parent["metadata"]["uid"], str(call.parent["metadata"]["generation"]))
@@ -295,6 +299,8 @@ INVARIANTS: tuple[Check, ...] = (
     restart_keeps_its_order,
     told_services_stay_told,
     finished_restart_stays_finished,
+    workers_of_two_specs_never_meet,
+    every_worker_is_seen,
 )
 
 _TEMPLATES = frozenset(

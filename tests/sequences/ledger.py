@@ -26,6 +26,10 @@ class Ledger:
         self.restarts: list[str] = []
         self.asked: dict[str, set[Asked]] = {}
         self.templates: dict[tuple[str, ...], str] = {}
+        self.generations: dict[tuple[str, ...], str] = {}
+        """By generation, service and role, what users asked of its pods."""
+        self.unseen: set[str] = set()
+        """Uids of the pods of workers whose frontend somebody deleted."""
         self.types: dict[str, frozenset[str]] = {}
         self._answers: dict[tuple[str, ...], Any] = {}
         self._facts: dict[tuple[str, str], Fact] = {}

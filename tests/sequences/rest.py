@@ -12,6 +12,7 @@ from hooks.offline.simulator.cluster import Setup, SimulatedCluster
 from hooks.offline.simulator.store import Ref, copy_json, ref_of
 from hooks.settings import parse_settings
 from hooks.settings.facts import Facts
+from tests.sequences.generations import generations_at_rest
 from tests.sequences.restarts import is_completed
 from tests.sequences.secrets import PULL_SECRETS
 from tests.sequences.truth import find_lie, is_condition_true, replicas_of
@@ -46,6 +47,7 @@ def check_rest(world: World) -> None:
     for fault in [
         *graph_says_how_it_is(world),
         *restart_is_over(world),
+        *generations_at_rest(world),
         *(past_leaves_no_trace(world) if world.is_valid else ()),
     ]:
         world.fail("cluster_at_rest", fault)
@@ -95,8 +97,9 @@ def restart_is_over(world: World) -> Iterator[str]:
 def past_leaves_no_trace(world: World) -> Iterator[str]:
     """The children are those of a new graph with the same spec on the same path.
 
-    Claims and pull secrets are kept, so they may differ. After an upgrade, so may all that waits with new defaults.
-    Which kind of LeaderWorkerSets there are follows from what was set when they were made.
+    Claims and pull secrets are kept, so they may differ, and so may the generation of workers that did not change.
+    After an upgrade, so may all that waits with new defaults. Which kind of LeaderWorkerSets there are follows from
+    what was set when they were made.
     """
     if world.server.version:
         return
@@ -154,6 +157,8 @@ _NOT_COMPARED = frozenset(
         contract.ANNOTATION_RESTART_AT,
         contract.LABEL_CONTROLLER_UID,
         contract.ANNOTATION_DISCOVERED,
+        contract.ANNOTATION_NAMESPACE_PREFIX,
+        contract.LABEL_WORKER_HASH,
         PULL_SECRETS,
     }
 )
@@ -175,5 +180,6 @@ def _ordered(value: Any) -> Any:
     kept = {key: _ordered(item) for key, item in value.items() if key not in _NOT_COMPARED | _OF_SERVER}
     for key in ("env", "envs"):
         if key in kept:
-            kept[key] = sorted(kept[key], key=lambda entry: str(entry["name"]))
-    return {key: item for key, item in kept.items() if item != {}}
+            named = (entry for entry in kept[key] if entry["name"] != contract.WORKER_SUFFIX)
+            kept[key] = sorted(named, key=lambda entry: str(entry["name"]))
+    return {key: item for key, item in kept.items() if item not in ({}, [])}

@@ -20,7 +20,7 @@ from hooks.offline.simulator.workloads import deployments
 from hooks.policy import held
 from hooks.settings.facts import Facts
 from tests import make
-from tests.sequences import invariants, rest, restarts
+from tests.sequences import generations, invariants, rest, restarts
 from tests.sequences.secrets import secrets_roll_nothing
 from tests.sequences.sequence import Temper, run_sequence
 from tests.sequences.upgrades import upgrades_roll_nothing
@@ -160,6 +160,36 @@ def remember_in_label(request: SyncRequest, answer: SyncAnswer, _facts: Facts) -
     return with_children(answer, change, contract.SCALING_ADAPTER.kind) if is_old else answer
 
 
+def one_generation_for_all(_request: SyncRequest, answer: SyncAnswer, _facts: Facts) -> SyncAnswer:
+    """Workers stay in one Dynamo namespace, whatever their spec is."""
+
+    def change(child: Manifest) -> Manifest:
+        for labels in (child["metadata"]["labels"], child["spec"]["labels"]):
+            if contract.LABEL_WORKER_HASH in labels:
+                labels[contract.LABEL_WORKER_HASH] = "0a1b2c3d"
+        for entry in child["spec"].get("envs") or ():
+            if entry["name"] == contract.WORKER_SUFFIX:
+                entry["value"] = "0a1b2c3d"
+        return child
+
+    return with_children(answer, change, contract.COMPONENT.kind)
+
+
+def without_prefix(_request: SyncRequest, answer: SyncAnswer, _facts: Facts) -> SyncAnswer:
+    """Frontends look into one Dynamo namespace, although their workers register in those of generations."""
+
+    def change(child: Manifest) -> Manifest:
+        for container in child["spec"]["template"]["spec"]["containers"]:
+            container["env"] = [entry for entry in container.get("env") or () if entry["name"] != generations.PREFIX]
+        return child
+
+    return with_children(answer, change, "Deployment")
+
+
+def roll_for_ever(_request: SyncRequest, answer: SyncAnswer, _facts: Facts) -> SyncAnswer:
+    return replace(answer, status={**(answer.status or {}), "rollingUpdate": {"phase": "InProgress"}})
+
+
 def without(kind: str) -> Lie:
     """Leave children of a kind out once they exist."""
 
@@ -285,6 +315,18 @@ CASES = {
     ),
     "restart runs again": Case(
         lie=lambda: tell(completed_restart), invariant=restarts.finished_restart_stays_finished, hook="graph", seed=8
+    ),
+    "workers of two specs meet": Case(
+        lie=lambda: one_generation_for_all,
+        invariant=generations.workers_of_two_specs_never_meet,
+        hook="graph",
+        road="generations-lws",
+    ),
+    "frontend sees no generation": Case(
+        lie=lambda: without_prefix, invariant=generations.every_worker_is_seen, road="generations-lws", seed=7
+    ),
+    "rollout never ends": Case(
+        lie=lambda: roll_for_ever, invariant=None, hook="graph", says="nothing rolls any more", road="generations"
     ),
     "status never the same": Case(lie=drift, invariant=None, says="cluster_comes_to_rest"),
     "never ready": Case(lie=lambda: say_unready, invariant=None, hook="graph", says="the graph is valid, but"),

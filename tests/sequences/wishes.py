@@ -22,7 +22,8 @@ EXTRA_SERVICES = ("Prefill", "Router")
 class Road:
     """A way from graph to pods: what is installed and set, the services at the beginning, and edits that only it has.
 
-    `edits` keep a spec valid, `breaks` make it one that cannot be rendered.
+    `edits` keep a spec valid, `breaks` make it one that cannot be rendered. `has_generations`: releases
+    are such that workers can have one. `begins_before`: the first hooks know none.
     """
 
     name: str
@@ -31,6 +32,8 @@ class Road:
     services: Mapping[str, Any]
     edits: Mapping[str, Edit] = field(default_factory=dict)
     breaks: Mapping[str, Edit] = field(default_factory=dict)
+    has_generations: bool = False
+    begins_before: bool = False
 
 
 def service(component_type: str = "worker", replicas: int = 1, nodes: int = 1) -> dict[str, Any]:
@@ -56,6 +59,43 @@ def change_image(rng: Random, found: Manifest) -> str:
     image = f"img:{rng.randrange(100)}"
     found["spec"]["services"][name]["extraPodSpec"]["mainContainer"]["image"] = image
     return f"{name}: image {image}"
+
+
+SEEING = ("1.0.2", "1.5.1", "1.6.1", "1.6.2")
+"""Releases whose frontends see workers of a generation."""
+BLIND = ("1.0.1", "mine")
+
+
+def change_release(rng: Random, found: Manifest) -> str:
+    """Give a service an image of another release, or of none; most of them know generations."""
+    return _change_tag(rng, found, (*SEEING, *SEEING, *BLIND))
+
+
+def change_seeing_release(rng: Random, found: Manifest) -> str:
+    return _change_tag(rng, found, SEEING)
+
+
+def change_release_of_all(rng: Random, found: Manifest) -> str:
+    """Give all services an image of one release, as people do who upgrade."""
+    tag = rng.choice((*SEEING, *BLIND))
+    for spec in found["spec"]["services"].values():
+        spec["extraPodSpec"]["mainContainer"]["image"] = f"r/img:{tag}"
+    return f"all: release {tag}"
+
+
+def _change_tag(rng: Random, found: Manifest, tags: tuple[str, ...]) -> str:
+    name, tag = _pick(rng, found), rng.choice(tags)
+    found["spec"]["services"][name]["extraPodSpec"]["mainContainer"]["image"] = f"r/img:{tag}"
+    return f"{name}: release {tag}"
+
+
+def change_suffix(rng: Random, found: Manifest) -> str:
+    """Set the generation of a worker by hand, or no longer."""
+    spec = found["spec"]["services"]["Worker"]
+    kept = [entry for entry in spec.get("envs", ()) if entry["name"] != contract.WORKER_SUFFIX]
+    is_set = len(kept) < len(spec.get("envs", ()))
+    spec["envs"] = kept if is_set else [*kept, {"name": contract.WORKER_SUFFIX, "value": rng.choice(["blue", "green"])}]
+    return f"Worker: generation by hand {'no longer' if is_set else spec['envs'][-1]['value']}"
 
 
 def change_env(rng: Random, found: Manifest) -> str:
@@ -244,6 +284,20 @@ EDITS: Mapping[str, Edit] = {
 }
 BREAKS: Mapping[str, Edit] = {"strategy": break_strategy, "names": break_names, "mount": break_mount}
 _SERVICES: Mapping[str, Edit] = {"add service": add_service, "remove service": remove_service}
+_RELEASES: Mapping[str, Edit] = {
+    **{name: edit for name, edit in EDITS.items() if name != "image"},
+    "release": change_release,
+    "release of all": change_release_of_all,
+    "generation": change_suffix,
+}
+
+
+def _released(services: Mapping[str, Any]) -> dict[str, Any]:
+    """The services with images of a release that knows generations of workers."""
+    for spec in services.values():
+        spec["extraPodSpec"]["mainContainer"]["image"] = "r/img:1.6.1"
+    return dict(services)
+
 
 ROADS: Mapping[str, Road] = {
     road.name: road
@@ -275,6 +329,34 @@ ROADS: Mapping[str, Road] = {
             services={"Frontend": service("frontend"), "Worker": service(nodes=2)},
             edits={**EDITS},
             breaks={**BREAKS, "cliques": break_cliques},
+        ),
+        Road(
+            name="generations",
+            services=_released({"Frontend": service("frontend"), "Worker": service(replicas=2), "Prefill": service()}),
+            edits={**_RELEASES, **_SERVICES},
+            breaks=BREAKS,
+            has_generations=True,
+            begins_before=True,
+        ),
+        Road(
+            name="generations-lws",
+            installed=frozenset({"lws", "volcano"}),
+            services=_released({"Frontend": service("frontend", replicas=2), "Worker": service(nodes=2)}),
+            edits={**_RELEASES, **_SERVICES, "nodes": change_nodes},
+            breaks=BREAKS,
+            has_generations=True,
+        ),
+        Road(
+            name="generations-grove",
+            installed=frozenset({"grove"}),
+            services=_released({"Frontend": service("frontend"), "Worker": service(nodes=2), "Prefill": service()}),
+            edits={
+                **{name: edit for name, edit in _RELEASES.items() if not name.startswith("release")},
+                "release": change_seeing_release,
+            },
+            breaks=BREAKS,
+            has_generations=True,
+            begins_before=True,
         ),
         Road(
             name="switching",

@@ -102,6 +102,7 @@ class World:
         self.invalid: set[tuple[str, int]] = set()
         self.valid = graph(copy_json(dict(road.services)))
         self.server = Server(self.clock, self._carry_out, **road.settings)
+        self.server.is_before = road.begins_before
         self.lost_effects = 0
         self.ledger = Ledger()
         self._checks = tuple(checks)

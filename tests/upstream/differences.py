@@ -70,9 +70,16 @@ KNOWN: tuple[Known, ...] = (
     ),
     Known(
         what="env DYN_NAMESPACE_WORKER_SUFFIX|label nvidia.com/dynamo-worker-hash",
+        how=How.OTHER,
+        of=_ENGINES,
+        reason="the generation of workers is a hash of other fields",
+    ),
+    Known(
+        what="env DYN_NAMESPACE_WORKER_SUFFIX|label nvidia.com/dynamo-worker-hash",
         how=How.THERE,
         of=_ENGINES,
-        reason="workers have no generations",
+        reason="workers have no generation where something of the graph might not see them: a release before 1.0.2, "
+        "no frontend, a program of no known type",
     ),
     Known(
         what="container livenessProbe",

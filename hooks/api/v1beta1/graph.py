@@ -11,7 +11,7 @@ from pydantic import Field
 from hooks.api.base import ApiModel, ParentMetadata
 from hooks.api.graph import RestartStatus, ServiceCheckpointStatus
 from hooks.api.preview import GraphExperimental, ProviderOverride
-from hooks.api.schema import BACKENDS, ENV_VAR, INT64, Schema
+from hooks.api.schema import BACKENDS, DATE_TIME, ENV_VAR, INT64, Schema
 from hooks.api.status import UNSEEN, ComponentReplicaStatus, ConditionEntry
 from hooks.api.v1beta1.component_spec import DOMAIN, NAME_LENGTH, ComponentSpec
 from hooks.k8s.types import Json
@@ -97,6 +97,19 @@ class GraphDeploymentSpec(ApiModel):
     ] = None
 
 
+class RollingUpdateStatus(ApiModel):
+    """Progress of the workers of a graph from one generation to the next."""
+
+    phase: Annotated[
+        str, Schema("InProgress, while pods of two generations exist. Pending, Completed and Failed are upstream's.")
+    ] = ""
+    start_time: Annotated[str, Schema("When it began.", format=DATE_TIME)] = ""
+    end_time: Annotated[str, Schema("When it ended; not written.", format=DATE_TIME)] = ""
+    updated_components: Annotated[
+        tuple[str, ...], Schema("Workers of which nothing of the old generation is left.")
+    ] = ()
+
+
 class GraphDeploymentStatus(ApiModel):
     """What was observed of a graph."""
 
@@ -128,6 +141,10 @@ class GraphDeploymentStatus(ApiModel):
     ] = ""
     gpus: Annotated[int, Schema("GPUs that all wanted pods request together.", format=INT64, minimum=0)] = 0
     restart: Annotated[RestartStatus | None, Schema("The current or last restart.")] = None
+    rolling_update: Annotated[
+        RollingUpdateStatus | None,
+        Schema("How far workers are from one generation to the next; absent unless pods of two exist."),
+    ] = None
     checkpoints: Annotated[Mapping[str, ServiceCheckpointStatus], Schema("Checkpoints, by component name.")] = Field(
         default_factory=dict
     )

@@ -7,6 +7,7 @@ from time import monotonic, sleep
 
 import click
 
+from hooks import contract
 from hooks.cli.cluster_options import Connection
 from hooks.cli.kubectl.suggesting import complete_services
 from hooks.cli.kubectl.target import NotPossible, Target, find_graph, graph_options, list_names, open_graph
@@ -15,7 +16,7 @@ from hooks.k8s.conditions import format_time
 from hooks.k8s.types import Json
 from hooks.metacontroller.processing import find_unprocessed
 
-RESTARTED_AT = "kubectl.kubernetes.io/restartedAt"
+RESTARTED_AT = contract.ANNOTATION_RESTARTED_AT
 """The annotation with which `kubectl rollout restart` restarts the pods of a Deployment, and we those of a service."""
 _ATTEMPTS = 5
 _PATIENCE_SECONDS = 5.0

@@ -17,7 +17,7 @@ from hooks.clients.api_server import Refused
 from hooks.k8s.messages import one_line
 from hooks.k8s.types import name_of
 from hooks.offline.manifests.writing import guard_output
-from hooks.offline.simulation.trees import build_tree, describe_restart, is_ready
+from hooks.offline.simulation.trees import build_tree, describe_restart, describe_rollout, is_ready
 from hooks.operating.live_tree import LiveTree, describe_live, read_tree, time_of
 
 _SECONDS = 2.0
@@ -83,10 +83,11 @@ def build_view(found: LiveTree, now: datetime | None = None) -> RenderableType:
     """Everything that is shown; Events with their age, or without `now` with their time."""
     state = Text("Ready", style="green") if is_ready(found.graph) else Text("not ready", style="yellow")
     namespace = found.graph["metadata"].get("namespace", "")
-    restart = describe_restart(found.graph)
+    restart, rollout = describe_restart(found.graph), describe_rollout(found.graph, found.objects)
     parts: list[RenderableType] = [
         Text.assemble(f"graph {name_of(found.graph)} in namespace {namespace}: ", state),
         *([Text(f"restart {restart}")] if restart else ()),
+        *([Text(f"rollout {rollout}")] if rollout else ()),
         *_titled("Reasons", found.reasons),
         Text(""),
         *(build_tree(root, found.objects, describe_live) for root in (found.graph, *found.models)),

@@ -12,6 +12,7 @@ from hooks.k8s.pod_sets import cliques_of
 from hooks.k8s.types import Json, ReadManifest, is_deleting, labels_of, name_of
 from hooks.metacontroller.last_applied import read_applied_annotations, read_applied_spec
 from hooks.metacontroller.protocol import SyncRequest
+from hooks.policy.held import HeldMark, read_mark
 
 _EXPOSING = (kinds.SERVICE, kinds.INGRESS, kinds.VIRTUAL_SERVICE)
 
@@ -23,7 +24,7 @@ class ObservedSet:
     `applied_spec` is the spec as it was last applied, None if that is not recorded. `unprocessed` says in half a
     sentence why its PodCliques may still be of an older template, `errors` are Grove's own words. `restarts` is by
     service the id of the last restart, empty for none; the applied spec counts if somebody removed the annotation.
-    `discovered` is by service what was discovered for its pods when they last changed.
+    `discovered` is by service what was discovered for its pods when they last changed. `rendering` is the set's mark.
     """
 
     is_deleting: bool
@@ -33,6 +34,7 @@ class ObservedSet:
     errors: tuple[str, ...]
     restarts: Mapping[str, str]
     discovered: Mapping[str, Discovered]
+    rendering: HeldMark | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,6 +110,7 @@ def _observe_set(manifest: ReadManifest) -> ObservedSet:
         errors=read_errors(manifest),
         restarts=_read_restarts(cliques_of(applied or {}), cliques_of(spec)),
         discovered=_read_discovered(manifest),
+        rendering=read_mark(manifest),
     )
 
 

@@ -15,6 +15,7 @@ from hooks.graph.components import GraphServicePlan, build_component
 from hooks.graph.observe import ObservedGraph, observe, without_progress
 from hooks.graph.plan import GraphPlan
 from hooks.graph.sync import GraphGrounds, plan_on
+from hooks.graph.worker_generation import Generation
 from hooks.k8s import kinds
 from hooks.k8s.types import GroupVersionKind, Manifest, ReadManifest, labels_of
 from hooks.metacontroller.controllers import declared_by
@@ -56,7 +57,9 @@ def draw_graph(parent: Manifest, around: Surroundings) -> Picture:
         InvalidSpec: the graph cannot be rendered.
     """
     seen = _observe(parent, around)
-    grounds = GraphGrounds(parent_key=make_parent_key(parent), seen=seen, restarts={}, settings=around.settings)
+    grounds = GraphGrounds(
+        parent_key=make_parent_key(parent), seen=seen, restarts={}, generation=Generation(), settings=around.settings
+    )
     plan, _ = plan_on(grounds)
     services = tuple(_read_services(plan, seen, around.settings))
     drawn = _draw(services, around)

@@ -60,9 +60,14 @@ class ProgressView:
 
 
 def summarize(found: ObjectProgress, root: Manifest) -> str:
-    """`not ready; components 1/3; pods 2 Ready, 1 Pending; restart r1 Restarting Frontend`."""
+    """`not ready; components 1/3; pods 2 Ready, 1 Pending; restart r1 Restarting Frontend; rollout InProgress`."""
     endpoints, restart = count_endpoints(root), describe_restart(root)
-    details = [f"endpoints {endpoints}" if endpoints else "", f"restart {restart}" if restart else ""]
+    rollout = (root.get("status", {}).get("rollingUpdate") or {}).get("phase")
+    details = [
+        f"endpoints {endpoints}" if endpoints else "",
+        f"restart {restart}" if restart else "",
+        f"rollout {rollout}" if rollout else "",
+    ]
     return "; ".join([found.summary, *filter(None, details)])
 
 

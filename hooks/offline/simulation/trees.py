@@ -8,7 +8,7 @@ from rich.tree import Tree
 
 from hooks import contract
 from hooks.k8s import kinds
-from hooks.k8s.conditions import find_condition
+from hooks.k8s.conditions import find_condition, is_pod_ready
 from hooks.k8s.types import GroupVersionKind, Manifest, controller_of, gvk_of
 from hooks.offline.simulator.resources import REPLICA_SET
 from hooks.offline.simulator.store import ref_of
@@ -101,6 +101,27 @@ def describe_restart(root: Manifest) -> str:
     if not restart:
         return ""
     return " ".join(filter(None, [restart["observedID"], restart["phase"], ", ".join(restart.get("inProgress", ()))]))
+
+
+def describe_rollout(root: Manifest, objects: ObjectTree) -> str:
+    """`InProgress: new generation 0a1b2c3d 3/4 pods ready, old generation ffee0011 5/5 pods ready`; empty for none."""
+    status = root.get("status", {})
+    phase = (status.get("rollingUpdate") or {}).get("phase")
+    if not phase:
+        return ""
+    said = [str(entry.get("runtimeNamespace") or "") for entry in (status.get("services") or {}).values()]
+    pods: dict[str, list[Manifest]] = {}
+    for one in objects.descendants(root):
+        labels = one["metadata"].get("labels") or {}
+        if gvk_of(one) == kinds.POD and labels.get(contract.LABEL_COMPONENT_TYPE) in contract.WORKER_TYPES:
+            pods.setdefault(labels.get(contract.LABEL_WORKER_HASH, ""), []).append(one)
+    old = {suffix for suffix in pods if any(name.endswith(f"-{suffix}") for name in said if suffix)}
+    new = pods.keys() - old - {""} or pods.keys() - old
+    return f"{phase}: " + ", ".join(
+        f"{'new' if suffix in new else 'old'} generation {suffix or 'without a name'} "
+        f"{sum(map(is_pod_ready, found))}/{len(found)} pods ready"
+        for suffix, found in sorted(pods.items(), key=lambda item: (item[0] not in new, item[0]))
+    )
 
 
 def describe_model(model: Manifest) -> Iterator[tuple[str, str]]:

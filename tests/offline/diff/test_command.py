@@ -8,12 +8,16 @@ import pytest
 import yaml
 from click.testing import CliRunner, Result
 
+from hooks import contract
 from hooks.api.conversion import Version, convert
 from hooks.cli.colours import paint
 from hooks.cli.main import main
 from tests.offline.diff.compared import EXAMPLES, Documents, annotated, edited, edited_service, example
 
-DISAGG = example("vllm-disagg")
+DISAGG = edited(
+    example("vllm-disagg"), lambda spec: spec.update(envs=[{"name": contract.WORKER_SUFFIX, "value": "mine"}])
+)
+"""Its workers have a generation by hand, so that a change of one restarts no other."""
 CHANGED = edited_service(
     DISAGG, "VllmPrefillWorker", lambda spec: spec["extraPodSpec"]["mainContainer"].update(image="a:1.6.2")
 )

@@ -31,7 +31,8 @@ def test_further_replicas_start_in_the_same_set() -> None:
 def test_other_number_of_nodes_restarts_the_groups_of_the_same_set() -> None:
     new = edited_service(MULTINODE, "decode", lambda spec: spec["multinode"].update(nodeCount=3))
     found = compare(MULTINODE, new, *INSTALLED, settings=set_to("on"))
-    assert pods(found) == {f"{SET}/leader": "restart 1", f"{SET}/worker": "restart 1 2"}
+    others = {f"{SET.replace('decode', 'prefill')}/{role}": "restart 1" for role in ("leader", "worker")}
+    assert pods(found) == {f"{SET}/leader": "restart 1", f"{SET}/worker": "restart 1 2", **others}
     assert fates(found)[SET] == "changed"
 
 

@@ -78,7 +78,7 @@ def test_unwritten_field_of_the_manifest_is_tried_with_the_values_that_exist() -
     assert text.startswith(f"spec.services[{WORKER}].annotations[{ANNOTATION}] is not set\n")
     assert f"\n  values: {STRATEGIES.replace(' | ', ', ')}\n" in text
     assert 'spec.strategy.type = "RollingUpdate" → "Recreate"' in text
-    none = said(DISAGG, f"spec.services[{WORKER}].dynamoNamespace")
+    none = said(DISAGG, "spec.services[Frontend].dynamoNamespace")
     assert none.endswith("\nit would change nothing that is rendered\n")
     block = said(DISAGG, "spec.services[Frontend].ingress")
     assert "\n  fields: enabled, host, " in block

@@ -223,7 +223,7 @@ def test_example_comes_to_ready_under_grove(path: Path) -> None:
     world.settle()
     for found in world.cluster.list_kind(contract.GRAPH):
         name = found["metadata"]["name"]
-        assert world.message(name) == "All resources are ready"
+        assert world.message(name).split("; ")[0] == "All resources are ready"
         assert name in world.names(kinds.POD_CLIQUE_SET)
 
 

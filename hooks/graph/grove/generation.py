@@ -1,0 +1,113 @@
+"""Which generation the workers of a graph under Grove have: from the cliques of its PodCliqueSet as last applied.
+
+The mark of a set is about the whole graph, so it does not show whether a worker has changed. If its pods would change
+anyway, it has.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+
+from hooks import contract
+from hooks.api.graph import GraphDeployment
+from hooks.component.namespace_prefix import PREFIX
+from hooks.graph.envs import find_env
+from hooks.graph.observe import ObservedGraph
+from hooks.graph.worker_generation import LOOKING, Generation, choose_suffix, find_workers
+from hooks.graph.worker_sight import Sight
+from hooks.k8s import kinds
+from hooks.k8s.pod_defaults import without_defaults
+from hooks.k8s.pod_sets import cliques_of
+from hooks.k8s.types import Json, Manifest, ReadManifest
+from hooks.policy.held import digest_graph, digest_workers
+
+_OF_RESTARTS = frozenset({contract.ANNOTATION_RESTART_AT, contract.ANNOTATION_RESTARTED_AT})
+
+
+def plan_set_generation(
+    graph: GraphDeployment,
+    parent: ReadManifest,
+    seen: ObservedGraph,
+    sight: Sight,
+    *,
+    is_asked: bool,
+    changes: Callable[[str], Collection[str]],
+) -> Generation:
+    """Decide for a graph under Grove; `changes` are the services whose pods would change beside a restart, by suffix.
+
+    All pods are of one object, so nothing can wait. If some frontend does not have the prefix yet, it gets it with this
+    change, and the workers get a generation with their next one.
+    """
+    services, cliques = find_workers(graph), read_live_cliques(seen)
+    live = {
+        name: found for name, found in _suffixes_of(cliques).items() if name in services and name not in sight.hand_set
+    }
+    present = min(live.values(), default="")
+    suffix = choose_suffix(
+        digest_workers(parent, services),
+        live,
+        sight,
+        is_asked=is_asked,
+        is_unchanged=lambda: (
+            set(services) <= _suffixes_of(cliques).keys() and not set(changes(present)) & set(services)
+        ),
+        sees_as_before=lambda: not set(changes(present)) - set(services),
+    )
+    if suffix and live and not all(live.values()):
+        existing = seen.grove.pod_clique_set
+        is_rolled = existing is not None and not existing.unprocessed
+        blind = sorted(find_without_prefix(cliques, graph)) if is_rolled else [graph.metadata.name]
+        if blind:
+            return Generation(suffix=present)
+    return Generation(suffix=suffix, remark=sight.explain())
+
+
+def is_set_unchanged(graph: ReadManifest, seen: ObservedGraph) -> bool:
+    """Whether the live set was rendered from the same spec, by whatever version of the hooks."""
+    existing = seen.grove.pod_clique_set
+    mark = existing.rendering if existing is not None else None
+    return existing is not None and mark is not None and mark.digest == digest_graph(graph, existing.restarts)
+
+
+def find_changed_services(children: Iterable[Manifest], seen: ObservedGraph) -> frozenset[str]:
+    """The services with a clique whose pods differ from the last applied ones, beside a restart."""
+    wanted = next((one for one in children if one["kind"] == kinds.POD_CLIQUE_SET.kind), None)
+    cliques = cliques_of(wanted["spec"]) if wanted is not None else ()
+    before = {str(one.get("name")): _without_restart(one) for one in read_live_cliques(seen)}
+    changed = (
+        _service_of(one)
+        for one in cliques
+        if (known := before.get(str(one["name"]))) is not None and known != _without_restart(one)
+    )
+    return frozenset(changed)
+
+
+def _without_restart(clique: Mapping[str, Json]) -> Json:
+    annotations = clique.get("annotations") or {}
+    kept = {key: value for key, value in annotations.items() if key not in _OF_RESTARTS}
+    pod = (clique.get("spec") or {}).get("podSpec") or {}
+    return [clique.get("labels") or {}, kept, without_defaults(pod)]
+
+
+def read_live_cliques(seen: ObservedGraph) -> Sequence[Mapping[str, Json]]:
+    """The cliques of the set as it was last applied; none of a set that is being deleted."""
+    existing = seen.grove.pod_clique_set
+    return () if existing is None or existing.is_deleting else cliques_of(existing.applied_spec or existing.spec)
+
+
+def find_without_prefix(cliques: Iterable[Mapping[str, Json]], graph: GraphDeployment) -> Iterator[str]:
+    """The frontends and pickers among the live cliques whose pods look into one Dynamo namespace alone."""
+    for clique in cliques:
+        service = _service_of(clique)
+        spec = graph.spec.services.get(service)
+        if spec is None or spec.component_type not in LOOKING:
+            continue
+        pod = (clique.get("spec") or {}).get("podSpec") or {}
+        if not any(find_env(one.get("env") or (), PREFIX) for one in pod.get("containers") or ()):
+            yield service
+
+
+def _service_of(clique: Mapping[str, Json]) -> str:
+    return str((clique.get("labels") or {}).get(contract.LABEL_COMPONENT) or "")
+
+
+def _suffixes_of(cliques: Iterable[Mapping[str, Json]]) -> dict[str, str]:
+    return {_service_of(one): str((one.get("labels") or {}).get(contract.LABEL_WORKER_HASH) or "") for one in cliques}

@@ -1,0 +1,131 @@
+"""The rollout of workers to the next generation, in the graph's status: figures, the old Dynamo namespace, an end."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+
+from hooks import contract
+from hooks.api.conversion import Version, convert
+from hooks.k8s.types import Manifest, name_of
+from hooks.metacontroller.protocol import SyncAnswer
+from tests import make
+from tests.graph import test_grove as grove
+from tests.graph import test_worker_generation as generation
+from tests.graph import world
+
+BASE = "default-g"
+SERVICES = {
+    "decode": generation.worker(replicas=5),
+    "prefill": generation.worker(replicas=3),
+    "f": generation.frontend(),
+}
+CHANGED = {**SERVICES, "decode": generation.worker(replicas=5, envFromSecret="s")}
+
+
+def counting(children: Iterable[Manifest], namespace: str, **counts: tuple[int, int, int]) -> list[Manifest]:
+    """The components where workers still report that Dynamo namespace: replicas, updated, ready, by service."""
+    found: list[Manifest] = []
+    for child in children:
+        service = child["spec"].get("serviceName") if child["kind"] == contract.COMPONENT.kind else None
+        if service in counts:
+            replicas, updated, ready = counts[service]
+            said = {"replicas": replicas, "updatedReplicas": updated, "readyReplicas": ready}
+            entry = {**child["status"]["service"], **said, "runtimeNamespace": namespace}
+            ready_ = {"type": "Available", "status": "False", "message": ""}
+            status = {**child["status"], "service": entry, "conditions": [ready_]}
+            found.append({**child, "status": status})
+        else:
+            found.append(child)
+    return found
+
+
+def namespaces(answer: SyncAnswer) -> dict[str, str]:
+    assert answer.status is not None
+    return {name: entry["runtimeNamespace"] for name, entry in answer.status["services"].items()}
+
+
+def test_status_follows_a_rollout_to_its_end() -> None:
+    first = generation.ask(SERVICES)
+    children = generation.settle((), first)
+    old = generation.suffix_of(first)
+    before = counting(children, f"{BASE}-{old}", decode=(5, 5, 5), prefill=(3, 3, 3))
+    steady = generation.ask(SERVICES, before)
+    assert steady.status is not None
+    assert "rollingUpdate" not in steady.status
+    assert namespaces(steady) == {"decode": f"{BASE}-{old}", "prefill": f"{BASE}-{old}", "f": BASE}
+
+    changed = generation.ask(CHANGED, before)
+    new = generation.suffix_of(changed)
+    assert generation.remark(changed).startswith("new generation: 0 of 8 ready; old: 8; "), "nothing is applied yet"
+    applied = world.run(world.apply(before, changed.children))
+    rolling = counting(applied, f"{BASE}-{old}", decode=(6, 2, 5), prefill=(4, 2, 4))
+    middle = generation.ask(CHANGED, rolling)
+    assert middle.status is not None
+    assert middle.status["rollingUpdate"] == {"phase": "InProgress", "startTime": "2026-03-01T12:00:00Z"}
+    assert generation.remark(middle).startswith("new generation: 3 of 8 ready; old: 6; ")
+    assert set(namespaces(middle).values()) == {f"{BASE}-{old}", BASE}
+
+    half = counting(rolling, f"{BASE}-{new}", prefill=(3, 3, 3))
+    late = generation.ask(CHANGED, half)
+    assert late.status is not None
+    assert late.status["rollingUpdate"]["updatedServices"] == ["prefill"]
+    assert namespaces(late)["prefill"] == f"{BASE}-{old}"
+
+    done = counting(half, f"{BASE}-{new}", decode=(5, 5, 5))
+    end = generation.ask(CHANGED, done)
+    assert end.status is not None
+    assert "rollingUpdate" not in end.status
+    assert namespaces(end) == {"decode": f"{BASE}-{new}", "prefill": f"{BASE}-{new}", "f": BASE}
+
+
+def test_rollout_stays_what_it_is_in_both_versions() -> None:
+    status = {"rollingUpdate": {"phase": "InProgress", "updatedServices": ["decode"]}}
+    beta = convert({**make.graph(SERVICES), "status": status}, Version.BETA)
+    assert beta["status"]["rollingUpdate"] == {"phase": "InProgress", "updatedComponents": ["decode"]}
+
+
+def pod(name: str, service: str, suffix: str, *, ready: bool = True, phase: str = "Running") -> Manifest:
+    values = {"DYN_NAMESPACE": BASE, contract.WORKER_SUFFIX: suffix}
+    env = [{"name": key, "value": value} for key, value in values.items() if value]
+    labels = {contract.LABEL_COMPONENT: service, contract.LABEL_GRAPH: "g"}
+    condition = {"type": "Ready", "status": "True" if ready else "False"}
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": name, "namespace": "default", "labels": labels},
+        "spec": {"containers": [{"name": "main", "env": env}]},
+        "status": {"phase": phase, "conditions": [condition]},
+    }
+
+
+@pytest.mark.parametrize("ended", [False, True], ids=["an old pod is left", "it has failed long ago"])
+def test_pods_under_grove_say_what_is_left(ended: bool) -> None:
+    services: dict[str, Any] = {"decode": generation.worker(replicas=2), "f": generation.frontend()}
+    graph = make.graph(services)
+    first = world.ask(graph, installed=("grove",))
+    new = generation.suffix_of(first, "decode")
+    children = [grove.processed(one) for one in world.apply([], first.children)]
+    old = pod("d-1", "decode", "", phase="Failed" if ended else "Running")
+    related = [
+        grove.part("PodClique", "g-0-f", desired=1),
+        grove.part("PodClique", "g-0-decode", desired=2),
+        pod("d-0", "decode", new),
+        old,
+    ]
+    answer = world.ask(graph, children, related, installed=("grove",))
+    assert answer.status is not None
+    assert ("rollingUpdate" in answer.status) is not ended
+    assert namespaces(answer)["decode"] == (f"{BASE}-{new}" if ended else BASE)
+    assert ("new generation: 1 of 1 ready; old: 1" in generation.remark(answer)) is not ended
+
+
+def test_invalid_graph_has_no_rollout() -> None:
+    children = generation.settle((), generation.ask(SERVICES))
+    broken = make.graph({**SERVICES, "f": generation.frontend(replicas=-1)})
+    broken["status"] = {"rollingUpdate": {"phase": "InProgress"}}
+    answer = world.ask(broken, children)
+    assert answer.status is not None
+    assert answer.status["state"] == "failed"
+    assert "rollingUpdate" not in answer.status
+    assert [name_of(one) for one in answer.children]

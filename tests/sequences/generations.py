@@ -1,0 +1,118 @@
+"""What must hold of generations of workers, read from pods and not from what a status says."""
+
+from collections.abc import Iterator, Mapping
+
+from hooks import contract
+from hooks.k8s import kinds
+from hooks.k8s.conditions import is_pod_ready
+from hooks.k8s.hashing import canonical_json
+from hooks.k8s.types import Json, Manifest, labels_of
+from hooks.offline.simulator.store import StoreChange
+from tests.sequences.world import Step, World
+
+PREFIX = "DYN_NAMESPACE_PREFIX"
+_CHANGING = frozenset({"Pod", contract.COMPONENT.kind, kinds.DEPLOYMENT.kind})
+
+
+def workers_of_two_specs_never_meet(world: World, step: Step) -> Iterator[str]:
+    """All pods of a service that register in the Dynamo namespace of one generation are of one spec."""
+    for change in step.changes:
+        pod = change.new
+        if change.old is not None or pod is None or pod["kind"] != kinds.POD.kind or not (suffix := suffix_of(pod)):
+            continue
+        if suffix in BY_HAND or _is_edited(pod):
+            continue
+        service, spec = labels_of(pod)[contract.LABEL_COMPONENT], _spec_of(pod)
+        known = world.ledger.generations.setdefault((suffix, service, _role_of(pod)), spec)
+        if known != spec:
+            yield f"pod {pod['metadata']['name']} of generation {suffix} is {spec}, another one was {known}"
+
+
+def every_worker_is_seen(world: World, step: Step) -> Iterator[str]:
+    """A ready worker of a generation is seen by some pod of a frontend, if there is one.
+
+    Whoever deletes the frontend's component, or its workload, takes away what saw the workers: where a new frontend
+    sees no generations, those of before are then seen by none until they end.
+    """
+    if not any(change.ref.kind in _CHANGING for change in step.changes):
+        return
+    pods = [pod for pod in world.list_kind(kinds.POD) if "deletionTimestamp" not in pod["metadata"]]
+    frontends = [pod for pod in pods if _type_of(pod) == "frontend"]
+    unseen = world.ledger.unseen
+    if any(map(_takes_frontend_away, step.changes)):
+        unseen |= {pod["metadata"]["uid"] for pod in pods if suffix_of(pod)}
+    hidden = [
+        pod
+        for pod in pods
+        if suffix_of(pod)
+        and suffix_of(pod) not in BY_HAND
+        and is_pod_ready(pod)
+        and pod["metadata"]["uid"] not in unseen
+    ]
+    if hidden and frontends and all(PREFIX not in _variables(pod) for pod in frontends):
+        yield f"{_names(frontends)} do not see {_names(hidden)}"
+
+
+def generations_at_rest(world: World) -> Iterator[str]:
+    """At rest all workers have one generation, and the status says where they register and that nothing rolls."""
+    graph, pods = world.graph, world.list_kind(kinds.POD)
+    assert graph is not None
+    found = {suffix_of(pod) for pod in pods if _type_of(pod) in _WORKERS} - BY_HAND
+    if len(found) > 1 and not any(suffix_of(pod) in BY_HAND for pod in pods):
+        yield f"workers have the generations {sorted(found)}"
+    status = graph.get("status", {})
+    if status.get("rollingUpdate"):
+        yield f"nothing rolls any more, but the status says {status['rollingUpdate']}"
+    for pod in pods if world.is_valid else ():
+        service, ours = labels_of(pod).get(contract.LABEL_COMPONENT, ""), _variables(pod)
+        said = (status.get("services", {}).get(service) or {}).get("runtimeNamespace", "")
+        wanted = "-".join(filter(None, (ours["DYN_NAMESPACE"], suffix_of(pod))))
+        if said != wanted:
+            yield f"{service} registers in {wanted}, but the status says {said}"
+
+
+def suffix_of(pod: Manifest) -> str:
+    """The generation of a pod, empty for none."""
+    return _variables(pod).get(contract.WORKER_SUFFIX, "")
+
+
+BY_HAND = frozenset({"blue", "green"})
+_WORKERS = frozenset({"worker", "prefill", "decode"})
+
+
+def _variables(pod: Manifest) -> Mapping[str, str]:
+    main = pod["spec"]["containers"][-1]
+    return {entry["name"]: entry.get("value", "") for entry in main.get("env", ())}
+
+
+def _spec_of(pod: Manifest) -> str:
+    """What users may change of a pod."""
+    main = pod["spec"]["containers"][-1]
+    own = {name: value for name, value in _variables(pod).items() if name.startswith("USER_")}
+    wanted: Json = [main.get("image"), main.get("command"), own]
+    return canonical_json(wanted)
+
+
+def _is_edited(pod: Manifest) -> bool:
+    """Whether somebody changed the workload behind the hooks' back."""
+    return str(pod["spec"]["containers"][-1].get("image")).startswith("by-hand")
+
+
+def _role_of(pod: Manifest) -> str:
+    return str(
+        labels_of(pod).get(contract.LABEL_ROLE) or labels_of(pod).get("leaderworkerset.sigs.k8s.io/worker-index")
+    )
+
+
+def _takes_frontend_away(change: StoreChange) -> bool:
+    is_workload = change.ref.kind in _CHANGING - {"Pod"}
+    labels = labels_of(change.old) if change.old is not None else {}
+    return is_workload and change.new is None and labels.get(contract.LABEL_COMPONENT) == "Frontend"
+
+
+def _type_of(pod: Manifest) -> str:
+    return str(labels_of(pod).get(contract.LABEL_COMPONENT_TYPE, ""))
+
+
+def _names(pods: list[Manifest]) -> str:
+    return ", ".join(pod["metadata"]["name"] for pod in pods)
