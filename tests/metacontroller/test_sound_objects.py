@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from hooks.api.conversion import Version, convert, is_beta
+from hooks.api.conversion import Version, convert
+from hooks.crds.served_versions import is_beta
 from hooks.k8s.types import GroupVersionKind
 from hooks.metacontroller.protocol import Objects, SyncRequest, parse_sync_request
 from hooks.metacontroller.shapes import find_misshapen
