@@ -87,7 +87,7 @@ _KNOWN_PATHS = "a hook; hooks are POST /<hook>/sync, /<hook>/finalize and /<hook
 class Hook:
     """The kind of parent that the paths `/<name>/…` are about, and the functions that answer them.
 
-    `rests`: a sync asks nobody but the source of objects. `look` says whether somebody else has the namespace.
+    `rests`: a sync asks only the source of objects. `look` says whether another installation has the namespace.
     """
 
     kind: GroupVersionKind

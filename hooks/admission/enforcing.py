@@ -101,7 +101,7 @@ class Enforcement:
 
 
 def _find_lenient(webhooks: Iterable[_Webhook]) -> list[_Webhook]:
-    """The webhooks that let writes pass while nobody answers."""
+    """The webhooks that let writes pass while no server answers."""
     return [webhook for webhook in webhooks if webhook.get("failurePolicy") != "Fail"]
 
 

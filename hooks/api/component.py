@@ -48,7 +48,7 @@ class ComponentDeployment(ApiModel):
     def graph_name(self) -> str:
         """Name of the graph that the component belongs to; empty for a stand-alone one.
 
-        The graph owns it. A component without that reference (somebody removed it, the graph was deleted with
+        The graph owns it. A component without that reference (it was removed, the graph was deleted with
         `--cascade=orphan`, a move from the Go operator was interrupted) still has labels that only a graph's controller
         sets: its uid, or the Dynamo namespace. Then the labels name the graph, so that its pods stay as they are.
         Upstream reads the owner alone.

@@ -12,7 +12,7 @@ What it does, for who writes the page about it:
 * Children get the label `controller-uid` and keep, or get back, their owner reference, so Metacontroller neither
   releases nor recreates them. What our hooks do not render (Services `-p` and `-d`, the model Service that graphs
   share, adapters that no service enables) is neither adopted nor deleted; it goes with its owner.
-* An object of somebody else is never taken, a claim never deleted, and the replicas of adapters stay.
+* An object of another owner is never taken, a claim never deleted, and the replicas of adapters stay.
 * `nvidia.com/finalizer` is removed last. The Go operator's webhooks are deleted first, because they refuse every write.
 * Every write has preconditions (uid, resourceVersion). It may be killed anywhere, and run again.
 """

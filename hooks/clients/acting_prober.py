@@ -49,7 +49,7 @@ class ActingProber:
 
         Raises:
             LeaveAlone: no prober acts at this moment, or the request is outdated.
-            ProberUnavailable: the prober or the pod that holds the Lease does not answer, or nobody can hold the Lease.
+            ProberUnavailable: the prober or the pod that holds the Lease does not answer, or no pod can hold the Lease.
         """
         standing = self.turns.look()
         if not standing.is_own and not standing.url:

@@ -137,7 +137,7 @@ class SharedLease:
         return ""
 
     def _is_over(self, found: Mapping[str, Any] | None) -> bool:
-        """Whether nobody holds the Lease: its holder gave it up, or has not written it for the Lease's seconds.
+        """Whether the Lease is free: its holder gave it up, or has not written it for the Lease's seconds.
 
         These are counted by this process's own clock, because the clocks of two machines differ. A Lease that is not
         there may have been deleted, and its holder may still act.

@@ -19,7 +19,7 @@ from collections.abc import Iterator, Mapping
 from hooks.component.reasons import ComponentReason
 from hooks.k8s.conditions import READY, find_condition
 from hooks.k8s.not_ready import NEEDS_ACTION
-from hooks.k8s.types import Json
+from hooks.k8s.types import Json, is_deleting
 from hooks.metacontroller.effects import Event, ObjectReference
 from hooks.metacontroller.protocol import SyncRequest
 from hooks.policy.applied_condition import build_applied_event
@@ -30,7 +30,9 @@ _REFUSALS = frozenset({ComponentReason.VALIDATION_FAILED, ComponentReason.NO_ORC
 
 
 def build_change_events(request: SyncRequest, status: Mapping[str, Json]) -> tuple[Event, ...]:
-    """The Events about the change from the request's status to `status`."""
+    """The Events about the change from the request's status to `status`; none about the component's end."""
+    if is_deleting(request.parent):
+        return ()
     about = reference_of(request.parent)
     return (*_build_events(about, request.status, status), *build_applied_event(about, request.status, status))
 

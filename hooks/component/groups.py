@@ -166,7 +166,7 @@ def _choose_sets(name: str, replicas: int, observed: Workloads, *, one_set: bool
 
     Beside numbered sets, the first one may be no numbered one: it had all replicas, until an older version of the
     hooks, which does not know such sets, made numbered ones for the others. It stays, for the first replica. Where
-    somebody else's set has all replicas, as before `dynamo-hooks migrate`, no numbered ones are made beside it.
+    another owner's set has all replicas, as before `dynamo-hooks migrate`, no numbered ones are made beside it.
     """
     first, live = first_set(name), observed.leader_worker_sets
     is_numbered = bool(observed.numbered) or observed.has_pod_groups

@@ -99,7 +99,7 @@ def observe_workloads(request: SyncRequest) -> Workloads:
 
 
 def query_rival(parent: ReadManifest) -> ObjectQuery:
-    """The query for a set of somebody else that has the name of a component's first one."""
+    """The query for another owner's set that has the name of a component's first one."""
     metadata = parent["metadata"]
     return ObjectQuery(kinds.LEADER_WORKER_SET, metadata["namespace"], first_set(metadata["name"]))
 

@@ -59,7 +59,7 @@ def _changes_namespace(request: SyncRequest, plan: ComponentPlan, progress: Prog
 
 
 def _query_set(request: SyncRequest, plan: ComponentPlan, seen: ObservedComponent) -> Iterator[ObjectQuery]:
-    """Before the first LeaderWorkerSets are created, whether somebody else's has the name of the first one."""
+    """Before the first LeaderWorkerSets are created, whether another owner's has the name of the first one."""
     has_none = plan.groups is not None and not seen.workloads.leader_worker_sets
     if has_none and reads_on_demand(request, kinds.LEADER_WORKER_SET):
         yield query_rival(request.parent)

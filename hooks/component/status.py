@@ -20,7 +20,7 @@ from hooks.k8s.conditions import READY, Condition, Truth, find_beginning, find_c
 from hooks.k8s.deadlines import seconds_left
 from hooks.k8s.not_ready import Explanation, NotReadyReason, choose_worst
 from hooks.k8s.readiness import describe_new as describe_new_deployment
-from hooks.k8s.types import Json, ReadManifest, name_of
+from hooks.k8s.types import Json, ReadManifest, is_deleting, name_of
 from hooks.metacontroller.protocol import SyncRequest
 from hooks.policy.applied_condition import APPLIED
 from hooks.policy.conditions import judge_spec
@@ -36,6 +36,12 @@ SETTLING_SECONDS = 10.0
 
 _DEPLOYMENT_COUNTS = ("replicas", "updatedReplicas", "readyReplicas", "availableReplicas")
 _GROUP_COUNTS = ("replicas", "updatedReplicas", "readyReplicas")
+_ENDING = Explanation(
+    reason=NotReadyReason.PROGRESSING,
+    finding="the component is being deleted",
+    remedy="wait until its pods have ended",
+)
+_GOING = "its objects are deleted with it"
 _UNCONFIRMED = (
     "LeaderWorkerSet before version 0.9 does not report the generation of its status, so it is read again in a moment"
 )
@@ -67,6 +73,8 @@ def report(
     wait = _settling_seconds(request, now) if progress.is_unconfirmed and not progress.waiting else 0.0
     words = _GROUP_WORDS if plan.groups else _DEPLOYMENT_WORDS
     state = _judge(plan, progress, seen, wait=wait, now=now)
+    if state.reason and is_deleting(request.parent):  # all that is missing follows from that
+        state = _State(reason=_ENDING.reason, because=state.because or _GOING, explanation=_ENDING)
     of_workloads = _workload_conditions(words, state, (*warnings, *progress.remarks))
     waiting = build_held_condition(request.parent, progress.held)
     conditions = (*of_workloads, progress.applied.condition, judge_spec(), *waiting)

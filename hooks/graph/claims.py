@@ -19,7 +19,7 @@ from hooks.k8s.types import Manifest
 class ClaimsPlan:
     """Names of claims to keep, claims to create, and warnings about changes without effect.
 
-    `missing` and `lost` are the names of claims that no pod can mount: nobody makes the first, and the volumes of the
+    `missing` and `lost` are the names of claims that no pod can mount: the first do not exist, and the volumes of the
     second are gone.
     """
 

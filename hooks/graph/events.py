@@ -35,7 +35,12 @@ _REFUSALS = frozenset({GraphReason.INVALID.value, GraphReason.FAILED.value, Grap
 def plan_transition_events(
     request: SyncRequest, status: Mapping[str, Json], explained: Mapping[str, Explanation]
 ) -> tuple[Event, ...]:
-    """Events about the change of the graph's status to this one; `explained` says by service why it is not ready."""
+    """Events about the change of the graph's status to this one; `explained` says by service why it is not ready.
+
+    There are none about the end of a graph: whoever deletes it knows of it.
+    """
+    if is_deleting(request.parent):
+        return ()
     about, before = reference_of(request.parent), request.status
     return (
         *_ready_events(about, before, status),

@@ -73,7 +73,7 @@ class ChildComponent:
 
     @property
     def restart_at(self) -> str:
-        """The id of the last restart, empty for none; the applied spec counts if somebody removed the annotation."""
+        """The id of the last restart, empty for none; the applied spec counts if the annotation was removed."""
         found = ((spec.get("annotations") or {}).get(contract.ANNOTATION_RESTART_AT) for spec in self._specs())
         return str(next((restart for restart in found if restart), ""))
 
@@ -104,7 +104,7 @@ class ObservedGraph:
     `worker` in selectors, which cannot change. `prefix` is what is known of the bare prefix of its Dynamo namespace,
     `pool` how its InferencePool finds workers. `generations` are the components whose names have a generation in them.
     `unread` says in half a sentence why it is not known which of them there are, of a graph that the Go operator may
-    have begun. `is_namespace_ending`: the namespace is being deleted, and the graph with it.
+    have begun. `is_namespace_ending`: the namespace is being deleted. `is_ending`: the graph itself is.
     `pods_known` are the services whose pods were read, None if pods were given otherwise or are never read.
     """
 
@@ -127,6 +127,7 @@ class ObservedGraph:
     pod_faults: Mapping[str, str] = field(default_factory=dict)
     unread: str = ""
     is_namespace_ending: bool = False
+    is_ending: bool = False
     pods_known: frozenset[str] | None = None
 
     def knows_pods(self, service: str) -> bool:
@@ -166,6 +167,7 @@ def observe(request: SyncRequest, settings: Settings) -> ObservedGraph:
         pod_faults=_find_pod_faults(request),
         unread=_why_unread(request),
         is_namespace_ending=any(map(is_deleting, request.related.of(kinds.NAMESPACE))),
+        is_ending=is_deleting(request.parent),
         pods_known=_find_known_pods(request, settings),
     )
 
@@ -216,8 +218,8 @@ def _find_left_behind(request: SyncRequest) -> Iterator[ReadManifest]:
 def without_progress(seen: ObservedGraph) -> ObservedGraph:
     """The part that a plan depends on: components without their state, and no pods."""
     components, grove = dict.fromkeys(seen.components, _PRESENT), without_counts(seen.grove)
-    nothing = replace(seen, pods={}, pod_faults={}, unread="", is_namespace_ending=False, pods_known=None)
-    return replace(nothing, components=components, grove=grove)
+    calm = replace(seen, pods={}, pod_faults={}, pods_known=None, unread="", is_namespace_ending=False, is_ending=False)
+    return replace(calm, components=components, grove=grove)
 
 
 _PRESENT = ChildComponent(
@@ -246,7 +248,7 @@ def _observe_pods(request: SyncRequest) -> dict[str, tuple[ReadManifest, ...]]:
 def _observe_component(same: ByIdentity) -> ChildComponent:
     """The component, read once: most calls have the same parsed object as the one before."""
     child = same.value
-    kept = read_last_applied(child) or child  # somebody may have changed labels since
+    kept = read_last_applied(child) or child  # labels may have been changed since
     status = child.get("status") or {}
     conditions = status.get("conditions") or ()
     available, ready = (find_condition(conditions, type_) or {} for type_ in ("Available", READY))
@@ -269,7 +271,7 @@ def _observe_component(same: ByIdentity) -> ChildComponent:
 
 
 def _suffix_of(component: ReadManifest) -> str:
-    """The generation in a component's label; our components say it in their spec, too, if somebody took labels away."""
+    """The generation in a component's label; our components say it in their spec, too, if labels were removed."""
     in_spec = (component.get("spec") or {}).get("labels") or {}
     return str({**in_spec, **labels_of(component)}.get(contract.LABEL_WORKER_HASH) or "")
 

@@ -1,4 +1,4 @@
-"""Whether a graph that was ready serves nobody: an outage, which a slow start is not.
+"""Whether a graph that was ready no longer serves: an outage, which a slow start is not.
 
 Only stored objects are read, for the metrics of all graphs.
 """

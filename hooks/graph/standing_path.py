@@ -22,7 +22,7 @@ def find_standing_path(
     """The path of the graph's components and PodCliqueSets; None if it runs on neither.
 
     With objects of both paths, those that are being deleted do not count, and after that the status decides. It also
-    decides without any object, because somebody may have deleted them all. A graph that has both, and a status that
+    decides without any object, because all of them may have been deleted. A graph that has both, and a status that
     says nothing, runs under Grove.
     """
     if components and sets:

@@ -39,6 +39,8 @@ _NAMESPACE_ENDING = str(
         remedy="create the graph in another one",
     )
 )
+_ENDING = "it is being deleted"
+_LEFT = "wait; what is left of it: kubectl get dynamocomponentdeployments,pods -l {label}={name}"
 _KEPT = ("restart", "services", "componentsReady", "path", "gpus", SET_NAME)
 
 
@@ -87,6 +89,8 @@ def report(
         waiting.append(Cause(reason=NotReadyReason.WAITING_FOR_DEPENDENCY, about="", why=_NAMESPACE_ENDING))
     if contested := progress.applied.contested:
         waiting.append(Cause(reason=NotReadyReason.DIFFERS, about="", why=contested))
+    if seen.is_ending:  # all else that is missing follows from that
+        waiting = [Cause(reason=NotReadyReason.PROGRESSING, about="", why=_describe_end(plan))]
     if waiting:
         state, reason = GraphState.PENDING, GraphReason.SOME_NOT_READY
         message = "; ".join(map(str, sort_causes(waiting)))
@@ -117,6 +121,11 @@ def report(
         "gpus": plan.gpus,
         "componentsReady": f"{len(plan.components) - len(progress.unready)}/{len(plan.components)}",
     }
+
+
+def _describe_end(plan: GraphPlan) -> str:
+    remedy = _LEFT.format(label=contract.LABEL_GRAPH, name=plan.name)
+    return str(Explanation(reason=NotReadyReason.PROGRESSING, finding=_ENDING, remedy=remedy))
 
 
 def _name_set(plan: GraphPlan, seen: ObservedGraph) -> str:
@@ -168,6 +177,8 @@ def _find_worst(
 
     A component whose spec is refused has a reason of its own, which is worse than all of the list.
     """
+    if seen.is_ending:
+        return NotReadyReason.PROGRESSING.value
     found = [
         *progress.reasons.values(),
         *(one.reason.value for one in explained.values()),

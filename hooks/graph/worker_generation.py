@@ -160,7 +160,7 @@ def find_trusted(graph: GraphDeployment, seen: ObservedGraph) -> frozenset[str]:
 def find_added(graph: GraphDeployment, seen: ObservedGraph, reported: Collection[str]) -> frozenset[str]:
     """The workers without a component that are new; `reported` are the services in the graph's status.
 
-    Somebody may have deleted the component. Of which spec it was nothing shows, so beside a generation it is new, too.
+    The component may have been deleted. Of which spec it was nothing shows, so beside a generation it is new, too.
     Workers without one get none because of that, nor because the status is lost.
     """
     live = find_live(graph, seen)
@@ -185,7 +185,7 @@ def _looking(graph: GraphDeployment, live: Mapping[str, ChildComponent]) -> Iter
 
 
 def _spec_of(component: ChildComponent) -> Mapping[str, Json]:
-    """Its spec as it was last applied: somebody may have changed it since."""
+    """Its spec as it was last applied: it may have been changed since."""
     return component.spec if component.applied_spec is None else component.applied_spec
 
 

@@ -82,7 +82,7 @@ def _find_in_object(wanted: ReadManifest, live: ReadManifest) -> Iterator[_Found
 
 
 def _find_in_selector(wanted: Json, live: Json, path: FieldPath) -> Iterator[_Found]:
-    """A Service's selector, which a further key changes; nobody removes such a key."""
+    """A Service's selector, which a further key changes; no controller removes such a key."""
     ours, theirs = wanted.get("selector"), (live or {}).get("selector")
     if ours != theirs:
         yield path / "selector", ours, theirs

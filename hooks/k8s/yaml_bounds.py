@@ -15,7 +15,7 @@ MAX_DIRECTIVES = 100
 """The most `%TAG` of a text; Kubernetes needs none. The parser compares each with all before it."""
 
 MAX_FAULTS = 1_000
-"""The most faults of a text, such as keys given twice; nobody reads more sentences."""
+"""The most faults of a text, such as keys given twice; a reader does not read more sentences."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

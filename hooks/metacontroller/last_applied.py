@@ -32,7 +32,7 @@ def last_applied_children(observed: Iterable[ReadManifest], problems: tuple[Prob
 def read_last_applied(child: ReadManifest) -> ReadManifest | None:
     """The child as a hook last returned it, without Metacontroller's label; None if that is not recorded.
 
-    Somebody may have edited the annotation, or copied it from another object: one that is not the JSON of an object
+    Users may have edited the annotation, or copied it from another object: one that is not the JSON of an object
     with the child's kind, name and namespace records nothing.
     """
     text = annotations_of(child).get(contract.ANNOTATION_LAST_APPLIED)

@@ -38,7 +38,7 @@ class NamedAddress(NamedTuple):
 class AddressVerdict:
     """Whether an address is that of its pod; if both texts are empty, it is.
 
-    `refusal` says why it is not. `doubt` says why nobody knows; `is_new` is a doubt that may end with the next sync.
+    `refusal` says why it is not. `doubt` says why that is unknown; `is_new` is a doubt that may end with the next sync.
     """
 
     refusal: str = ""

@@ -57,7 +57,7 @@ _FINAL = _READY | {AdapterPhase.FAILED, AdapterPhase.UNSUPPORTED, AdapterPhase.U
 
 
 UNKNOWN_SOURCE = "unknown"
-"""Stands for a source that nobody knows; every source in a spec has a scheme."""
+"""Stands for an unknown source; every source in a spec has a scheme."""
 
 Text = Annotated[str, msgspec.Meta(min_length=1)]
 ENGINE_ADDRESS = r"http://([0-9.]+|\[[0-9a-fA-F:.]+\]):[0-9]{1,5}"

@@ -166,7 +166,7 @@ def _is_settled(plan: ModelPlan, report: LoadReport | None) -> bool:
 def _confirm(status: Mapping[str, Json], request: SyncRequest, seconds: float, *, is_settled: bool) -> float:
     """Seconds to the next sync, which comes soon after a change that a user waits for.
 
-    Metacontroller drops the status of a model that somebody else wrote meanwhile, and no event says so. The steps of a
+    Metacontroller drops the status of a model that was written meanwhile, and no event says so. The steps of a
     load are heard with the polls of what is pending, and start no further sync.
     """
     if is_stored(status, request.status):

@@ -1,4 +1,4 @@
-"""Prepares the end of an installation, so that no object hangs on a finalizer that nobody removes any more.
+"""Prepares the end of an installation, so that no object hangs on a finalizer that is never removed.
 
 Metacontroller removes its finalizer from a parent only while the parent's controller exists. So the controllers are
 deleted first, because Metacontroller would add the finalizers again, and then the finalizers are removed. Parents,

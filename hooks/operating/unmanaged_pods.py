@@ -24,7 +24,7 @@ class _Owner:
 
 
 def read_unmanaged(reader: LiveReader, ours: Iterable[ReadManifest]) -> tuple[ReadManifest, ...]:
-    """The pods of all namespaces that nobody manages; `ours` are all graphs and components.
+    """The pods of all namespaces that have no owner here; `ours` are all graphs and components.
 
     Nothing is said of pods whose owners the user may not read.
 

@@ -1,6 +1,6 @@
 """Which workloads wait with new defaults of the hooks, and the annotation of a workload by which that is decided.
 
-A new version of the hooks may render another pod template for a spec that nobody changed, and so may the hooks for a
+A new version of the hooks may render another pod template for an unchanged spec, and so may the hooks for a
 workload that the Go operator rendered. That must not restart pods unannounced: the workload stays as it was last
 applied until its spec changes. The annotation `nvidia.com/dynamo-hooks-rendering` holds `<revision>.<digest>`: the
 revision of the code that rendered the workload, and the digest of the part of the spec that it was rendered from.

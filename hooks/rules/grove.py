@@ -55,12 +55,12 @@ GROVE_FIXED = Rule(
 
 
 def as_warning(rule: Rule) -> Rule:
-    """The rule of Grove for a graph of which nobody knows whether it will run under Grove."""
+    """The rule of Grove for a graph of which it is not known whether it will run under Grove."""
     return _doubt(rule, "under Grove this is refused")
 
 
 def as_warning_without(rule: Rule) -> Rule:
-    """The rule that holds only without Grove for a graph of which nobody knows whether it will run under it."""
+    """The rule that holds only without Grove for a graph that may run under it or not."""
     return _doubt(rule, "without Grove this is refused")
 
 

@@ -14,7 +14,7 @@ Outage = tuple[str, str, str]
 class ResourceCounts:
     """The number of objects by state; and by reason, for how many seconds each object is not ready.
 
-    `outages` are by namespace, name and part the graphs that were ready and serve nobody.
+    `outages` are by namespace, name and part the graphs that were ready and no longer serve.
     """
 
     states: Mapping[Key, int] = field(default_factory=dict)

@@ -97,7 +97,7 @@ class BoundedWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no type
         """Count a connection that `handle` closed once.
 
         Gunicorn would close it again, fail, and count it twice. A stopping worker whose count is too low believes that
-        nobody is connected, and leaves requests on kept connections without an answer.
+        no client is connected, and leaves requests on kept connections without an answer.
         """
         if not fs.cancelled() and fs.exception() is None and fs.result() is False:
             self.nr_conns -= 1

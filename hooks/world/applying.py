@@ -40,7 +40,7 @@ def apply(
     """The world after one sync in which the hook wanted these children.
 
     An object that is deleted is gone at once; one that was being deleted before stays. An orphan is adopted. A child
-    whose name somebody else's object has is not created. A parent that is being deleted keeps its children: the
+    whose name another owner's object has is not created. A parent that is being deleted keeps its children: the
     garbage collector deletes them.
     """
     if is_deleting(parent):

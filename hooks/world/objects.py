@@ -193,7 +193,7 @@ class Beside:
 
 
 def _find_named(manifests: Iterable[ReadManifest]) -> Iterator[Manifest]:
-    """The objects with a name: nobody can ask for others."""
+    """The objects with a name: others cannot be asked for."""
     for one in manifests:
         name = one["metadata"].get("name")
         if isinstance(name, str) and name:

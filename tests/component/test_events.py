@@ -66,6 +66,20 @@ def test_way_to_readiness_and_back_is_told_once_each() -> None:
     assert component.sync(up()) == [("Normal", "Update")]
 
 
+def test_end_of_a_component_is_no_event_and_its_status_says_what_happens() -> None:
+    component = Component()
+    component.sync()
+    component.sync(up())
+    parent = make.component("c", "g", status=component.status, **SPEC)
+    parent["metadata"] |= {"deletionTimestamp": "2026-03-01T12:05:00Z", "finalizers": ["foregroundDeletion"]}
+    given = answer(parent, (), (), facts=make.facts(make.NOW))
+    assert [effect for effect in given.effects if isinstance(effect, Event)] == []
+    assert given.status is not None
+    (ready,) = (one for one in given.status["conditions"] if one["type"] == "Ready")
+    assert (ready["status"], ready["reason"]) == ("False", "Progressing")
+    assert "the component is being deleted - wait until its pods have ended" in ready["message"]
+
+
 def test_reason_that_somebody_has_to_do_something_about_is_told_when_it_comes_up() -> None:
     component = Component()
     component.sync()

@@ -88,6 +88,18 @@ def test_pods_of_services_that_are_not_ready_are_asked_for_under_grove() -> None
     assert "its pods are not read, because the API server answers 403" in world.ready(vague)["message"]
 
 
+def test_graph_that_is_being_deleted_says_so_and_not_what_is_missing() -> None:
+    graph = make.graph()
+    children = world.run(world.apply((), world.ask(graph).children))
+    graph["metadata"] |= {"deletionTimestamp": "2026-03-01T12:00:00Z", "finalizers": ["foregroundDeletion"]}
+    for left in (children, ()):
+        ready = world.ready(world.ask(graph, left))
+        assert ready["status"] == "False"
+        assert ready["message"].startswith("Progressing: it is being deleted - wait; what is left of it: kubectl ")
+        assert "issing" not in ready["message"]
+    assert world.ask(graph).status["notReadyReason"] == "Progressing"
+
+
 def test_graph_whose_namespace_is_being_deleted_is_not_ready() -> None:
     graph = make.graph()
     children = world.run(world.apply((), world.ask(graph).children))

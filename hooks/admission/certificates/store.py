@@ -38,7 +38,7 @@ class Stored:
     secret: Mapping[str, Any] | None
 
     def is_settled(self, now: datetime) -> bool:
-        """Whether all pods show this certificate, because nobody has changed the Secret for a while.
+        """Whether all pods show this certificate, because the Secret has not been changed for a while.
 
         False if it does not exist; true if it does not say when it was changed.
         """

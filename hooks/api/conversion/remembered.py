@@ -1,6 +1,6 @@
 """Results of conversions, remembered by the values that they were made of.
 
-A graph is converted each time that somebody reads it. Most of these times only its status differs; where its spec
+A graph is converted each time that it is read. Most of these times only its status differs; where its spec
 differs, most fields do not.
 """
 
@@ -30,7 +30,7 @@ def remembered(
     """The function of two mappings with JSON values, called once for equal values.
 
     It remembers so many results, but none for values that are larger as JSON than `max_bytes`. The results are shared:
-    nobody may change them.
+    they must not be changed.
     """
     known: OrderedDict[object, _Result] = OrderedDict()
 

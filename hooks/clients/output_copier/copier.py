@@ -100,7 +100,7 @@ class OutputCopier:
             self.pace.sleep(min(POLL_SECONDS, left))
 
     def _relay(self, caller: "_Caller", report: Manifest | None) -> None:
-        """Say how far the profiler is, or that it failed; that nobody hears it changes nothing."""
+        """Say how far the profiler is, or that it failed; if it cannot be said, the work goes on."""
         try:
             caller.apply(report or {})
         except CopyFailed as failure:

@@ -23,7 +23,7 @@ class ObservedSet:
 
     `applied_spec` is the spec as it was last applied, None if that is not recorded. `unprocessed` says in half a
     sentence why its PodCliques may still be of an older template, `errors` are Grove's own words. `restarts` is by
-    service the id of the last restart, empty for none; the applied spec counts if somebody removed the annotation.
+    service the id of the last restart, empty for none; the applied spec counts if the annotation was removed.
     `discovered` is by service what was discovered for its pods when they last changed. `rendering` is the set's mark.
     """
 

@@ -216,7 +216,7 @@ def _kept_schedulers(existing: ObservedSet | None) -> dict[str, str]:
     """The scheduler of each clique of the existing set, empty for none; {} if that is not recorded."""
     if existing is None or existing.is_deleting or existing.applied_spec is None:
         return {}
-    cliques = (one for one in cliques_of(existing.applied_spec) if "name" in one)  # somebody may edit it
+    cliques = (one for one in cliques_of(existing.applied_spec) if "name" in one)  # users may edit it
     return {clique["name"]: _scheduler_of(clique) for clique in cliques}
 
 

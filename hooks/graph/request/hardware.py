@@ -16,7 +16,7 @@ NEEDED = ("gpuSku", "totalGpus", "numGpusPerNode")
 """The fields without which the profiler fails."""
 FIELDS = (*NEEDED, "vramMb")
 MOST_GPUS = 32
-"""The most GPUs that are taken for a search of which nobody says how many; more would take hours."""
+"""The most GPUs that are taken for a search that does not say how many; more would take hours."""
 
 NODE_QUERIES = (
     ObjectQuery(kinds.NODE, "", labels=((LABEL_PRESENT, "true"),)),

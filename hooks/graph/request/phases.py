@@ -65,7 +65,7 @@ class OutputState(StrEnum):
 class GeneratedGraphState(StrEnum):
     """The generated graph in the cluster; `UNWANTED` without autoApply, `GONE` if it existed and no longer does.
 
-    `UNACCEPTED` is a guess, which waits until somebody accepts it.
+    `UNACCEPTED` is a guess, which waits until it is accepted.
     """
 
     UNWANTED = "unwanted"

@@ -93,7 +93,7 @@ class NotEnded:
 
 @dataclass(frozen=True, slots=True)
 class NoOutput:
-    """There will be no output, and why; `report` is the ConfigMap that says so, None if there is nobody to write it."""
+    """There will be no output, and why; `report` is the ConfigMap that says so, None if there is none."""
 
     reason: str
     report: Manifest | None = None

@@ -26,7 +26,7 @@ def is_progress(data: Mapping[str, str]) -> bool:
 
 
 def read_phase(data: Mapping[str, str]) -> str:
-    """The profiler's phase; empty if it says none, or one that nobody knows."""
+    """The profiler's phase; empty if it says none, or an unknown one."""
     phase = data.get(KEY_PHASE, "")
     return phase if phase in PHASES else ""
 

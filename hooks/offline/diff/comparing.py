@@ -47,7 +47,7 @@ def compare_manifests(
 ) -> Difference:
     """What changes if the new manifests replace the old ones, and objects that are only in the old ones are deleted.
 
-    `admission` says whether it is registered; None where nobody knows.
+    `admission` says whether it is registered; None where it is not known.
 
     Raises:
         ManifestFaults: the problems of one side.
@@ -78,7 +78,7 @@ def compare_manifests(
 class ApiServerWord:
     """What is known of an API server: whether admission is registered, and what it refuses without being asked.
 
-    `admission` is None where nobody knows. `tried` asks it what it makes of the objects.
+    `admission` is None where it is not known. `tried` asks it what it makes of the objects.
     """
 
     admission: bool | None = None

@@ -28,7 +28,7 @@ class ComparedFiles:
 def compare_files(
     compared: ComparedFiles, settings: Settings, installed: frozenset[str], *, admission: bool | None = None
 ) -> Difference:
-    """The difference; `admission` says whether it is registered, None where nobody knows.
+    """The difference; `admission` says whether it is registered, None where it is not known.
 
     Raises:
         ManifestFaults: the problems of one side.

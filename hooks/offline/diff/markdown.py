@@ -85,5 +85,5 @@ def write_folded(title: str, lines: Sequence[str]) -> Iterator[str]:
 
 
 def escape(text: str) -> str:
-    """The text as Markdown shows it unchanged, also in a table; an @ notifies nobody."""
+    """The text as Markdown shows it unchanged, also in a table; an @ notifies no user."""
     return _SPECIAL.sub(lambda match: f"&#{ord(match[1])};", text)

@@ -1,4 +1,4 @@
-"""A difference without the values of variables and of headers, which may be secrets that somebody wrote as literals."""
+"""A difference without the values of variables and of headers, which may be secrets that were written as literals."""
 
 import re
 from collections.abc import Mapping

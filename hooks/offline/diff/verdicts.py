@@ -33,7 +33,7 @@ def judge_changes(
     *,
     admission: bool | None,
 ) -> Verdicts:
-    """What is said of the changes of existing objects; `admission` is None where nobody knows whether it is there."""
+    """What is said of the changes of existing objects; `admission` is None where that is unknown."""
     installed = frozenset(declared_kinds(grounds.world.installed))
     reviews = {
         key: Review(new=manifest, old=old, user=None, settings=grounds.facts.settings, installed=installed)

@@ -164,7 +164,7 @@ def _schema_at(parts: Parts, schema: Mapping[str, Any] | None) -> dict[str, Json
 
 
 def _filled_inputs(build: Build) -> Iterator[Input]:
-    """Fields that the schema fills in: those that are stored although nobody wrote them."""
+    """Fields that the schema fills in: those that are stored although they are not written."""
     stored = build.stored()
     bare = dict(walk_parts(build.unfilled()))
     for parts, value in walk_parts(stored):

@@ -1,4 +1,4 @@
-"""Fields that nobody wrote and that change a leaf: taken from the schema by their names, and kept if they work."""
+"""Fields that are not written and that change a leaf: taken from the schema by their names, and kept if they work."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -66,7 +66,7 @@ def find_levers(build: Build, base: RenderedObjects, place: LeafPlace, *, servic
 def find_switches(
     build: Build, base: RenderedObjects, place: LeafPlace, *, service: str, values: Sequence[Json]
 ) -> Iterator[Lever]:
-    """Other fields and annotations that nobody wrote, and that change the leaf in some way.
+    """Other fields and annotations that are not written, and that change the leaf in some way.
 
     `values` are texts to try as annotations, beside true and false. Many are tried together, and apart if they change
     the leaf or are refused.

@@ -98,7 +98,7 @@ class Overridden:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lever:
-    """A field that nobody wrote and that changes a leaf. `follows`: the leaf gets the value of the field.
+    """A field that is not written and that changes a leaf. `follows`: the leaf gets the value of the field.
 
     `is_whole`: the map around the field must be written whole. Otherwise `then` is the leaf if the field is `tried`;
     `tried` is None if the value was only a sample. `values` are those that exist, where only some do.

@@ -1,4 +1,4 @@
-"""A value that a schema accepts, for a field that nobody wrote."""
+"""A value that a schema accepts, for a field that is not written."""
 
 from collections.abc import Mapping, Sequence
 

@@ -1,4 +1,4 @@
-"""The content of what a user names as a file: of a pipe too, if somebody writes to it.
+"""The content of what a user names as a file: of a pipe too, if there is a writer.
 
 A pipe without a writer and a device would keep a command waiting for ever, or fill its memory.
 """

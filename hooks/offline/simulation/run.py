@@ -162,7 +162,7 @@ def serve_objects(reader: ClusterReader) -> Iterator[str]:
 def run_simulation(plan: SimulationPlan, programs: Programs, viewer: Viewer) -> Snapshot:
     """Run until every Dynamo object is ready or never will be, or until the timeout; show the viewer every snapshot.
 
-    It ends earlier if pods only wait for objects that are missing: nobody will create them.
+    It ends earlier if pods only wait for objects that are missing: they will never be created.
 
     Raises:
         DocumentRefused: a document that an API server would refuse.

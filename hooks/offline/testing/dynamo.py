@@ -128,7 +128,7 @@ class Dynamo:
         return builders.build_broken(cluster, stored, {pods: PodFault(fault)}, beside)
 
     def as_scaled_by_hand(self, obj: ReadManifest, replicas: int, part: str = "") -> list[Manifest]:
-        """The object and all below it after somebody set its replicas, and Metacontroller has not changed it back.
+        """The object and all below it after its replicas were set, and Metacontroller has not changed it back.
 
         `obj` is a component, Deployment, LeaderWorkerSet, PodClique, PodCliqueScalingGroup or PodCliqueSet. Of a
         PodCliqueSet, `part` is the name of the clique or scaling group in its template that is scaled.

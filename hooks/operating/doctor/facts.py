@@ -32,7 +32,7 @@ class ReachedService:
 
 
 class CertificateSource(StrEnum):
-    """Who renews a certificate: the chart's CronJob, cert-manager, or somebody else."""
+    """Who renews a certificate: the chart's CronJob, cert-manager, or another tool."""
 
     CHART = "chart"
     CERT_MANAGER = "cert-manager"
@@ -43,7 +43,7 @@ class CertificateSource(StrEnum):
 class Certificate:
     """A certificate as PEM text, without its key; empty if its Secret does not exist.
 
-    `renewal` is the name of the chart's CronJob that renews it; empty if there is none, or if nobody may read it.
+    `renewal` is the name of the chart's CronJob that renews it; empty if there is none, or if it may not be read.
     """
 
     text: str

@@ -160,7 +160,7 @@ def _read_certificate(reader: LiveReader, namespace: str, name: str) -> Certific
 
 
 def _find_renewal(reader: LiveReader, namespace: str, name: str) -> str:
-    """The CronJob that keeps a certificate in this Secret; empty if there is none, or if nobody may read it."""
+    """The CronJob that keeps a certificate in this Secret; empty if there is none, or if it may not be read."""
     found = reader.read_all("cronjobs", kinds.CRON_JOB, namespace)
     secret = ["--secret", f"{namespace}/{name}"]
     for cron_job in found:

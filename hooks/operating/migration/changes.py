@@ -38,7 +38,7 @@ def as_ours(manifest: ReadManifest) -> Manifest:
 
 
 class Taken(Exception):
-    """The object belongs to somebody else by now; the message is a sentence."""
+    """The object belongs to another owner by now; the message is a sentence."""
 
 
 def refer_beside(owner: ReadManifest) -> OwnerReference:
@@ -134,7 +134,7 @@ def find_obstacle(live: ReadManifest) -> str:
 
 
 def _check_free(live: ReadManifest, owner: OwnerReference) -> None:
-    """Check that nobody else controls the object; an owner of the same kind and name that is gone is not somebody."""
+    """Check that the object has no other controller; an earlier one of the same kind and name does not count."""
     found = controller_of(live)
     if found is not None and found.get("uid") != owner["uid"] and not is_same_name(found, owner):
         raise Taken(f"it belongs to {found.get('kind')} {found.get('name')}")

@@ -210,7 +210,7 @@ def _plan_keeping(case: Case, live: ReadManifest) -> Step:
 
 
 def _plan_others(case: Case) -> Iterator[Step]:
-    """The objects of somebody else that have the names of wanted children."""
+    """The objects of other owners that have the names of wanted children."""
     for key, other in case.claims.others.items():
         if key in case.second.wanted:
             owner = f"{case.parent['kind']} {name_of(case.parent)}"
@@ -219,7 +219,7 @@ def _plan_others(case: Case) -> Iterator[Step]:
 
 
 def _plan_deleted(parent: ReadManifest, claims: Claims) -> Iterator[Step]:
-    """The objects that a parent which is being deleted lost: without its reference, nobody would delete them."""
+    """The objects that a parent which is being deleted lost: without its reference, they would never be deleted."""
     for live in claims.lost.values():
         if is_deleting(live) or gvk_of(live) == kinds.PERSISTENT_VOLUME_CLAIM:
             continue

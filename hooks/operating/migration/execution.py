@@ -1,6 +1,6 @@
 """Carries out a plan, step by step. Each write has preconditions, and each step can be repeated.
 
-Before a step its object is read again: somebody may have changed it since the plan was made.
+Before a step its object is read again: it may have been changed since the plan was made.
 """
 
 from collections.abc import Callable
@@ -39,7 +39,7 @@ Tell = Callable[[Step, str], None]
 def carry_out(plan: Plan, cluster: Cluster, tell: Tell, pause: Pause) -> bool:
     """Do every step of the plan in order; whether all could be done.
 
-    An object that somebody else took, or deleted, since the plan was made is left; the steps after it are done. With an
+    An object that was deleted or taken since the plan was made is left; the steps after it are done. With an
     object that the API server does not accept, the later steps of its graph are left: they rely on the earlier ones.
 
     Raises:

@@ -124,7 +124,7 @@ def _find_all_claims(found: Found) -> dict[str, Claims]:
 
 
 def _plan_shared(found: Found) -> Iterator[Step]:
-    """What the graphs of a namespace share and nobody owns: accounts, which held pods use, and lost model Services."""
+    """What a namespace's graphs share and what has no owner: accounts, which held pods use, and lost model Services."""
     for kind in (kinds.SERVICE, kinds.SERVICE_ACCOUNT, kinds.ROLE_BINDING):
         for live in found.world.of_kind(kind):
             is_shared = is_shared_access(live) or is_shared_model_service(live)

@@ -16,9 +16,9 @@ _PATCH = r"""def patch(p): "kubectl patch "
   + .kind + (.apiVersion | if contains("/") then "." + (split("/") | .[1] + "." + .[0]) else "" end)
   + " \(.metadata.name) -n \(.metadata.namespace) --type=merge -p "
   + ({metadata: ({resourceVersion: .metadata.resourceVersion} + p)} | tojson | @sh);"""
-"""A function of jq: the command of kubectl that changes the metadata of an object, if nobody else has changed it."""
+"""A function of jq: the command of kubectl that changes the metadata of an object, if it was not changed meanwhile."""
 _SHARED = f"^({'|'.join(SHARED_ACCOUNTS)})(-binding)?$"
-"""Names of accounts and bindings that all graphs of a namespace share, and nobody owns."""
+"""Names of accounts and bindings that all graphs of a namespace share, and that have no owner."""
 
 
 def write_way_back(namespace: str, origin: GoOperator) -> str:

@@ -22,7 +22,7 @@ _KINDS = ("compositecontroller", "decoratorcontroller")
 
 
 def check_labels(facts: InstallationFacts) -> list[Finding]:
-    """Whether an installation serves each object with the label of one, and somebody removes each finalizer of ours."""
+    """Whether an installation serves each object with the label of one, and each finalizer of ours will be removed."""
     if _CONTROLLERS & facts.unread.keys():
         return []
     findings = [*_find_unserved(facts), *_find_unremoved(facts)]
