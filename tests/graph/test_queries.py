@@ -97,7 +97,9 @@ def test_graph_that_is_being_deleted_says_so_and_not_what_is_missing() -> None:
         assert ready["status"] == "False"
         assert ready["message"].startswith("Progressing: it is being deleted - wait; what is left of it: kubectl ")
         assert "issing" not in ready["message"]
-    assert world.ask(graph).status["notReadyReason"] == "Progressing"
+    status = world.ask(graph).status
+    assert status is not None
+    assert status["notReadyReason"] == "Progressing"
 
 
 def test_graph_whose_namespace_is_being_deleted_is_not_ready() -> None:
