@@ -1,17 +1,29 @@
 """The children of a planned request; decides nothing.
 
-The graph and its ConfigMaps outlive the request: their Namespace is a second owner, so the garbage collector only drops
-the reference to the request. All kinds are OnDelete: existing children are returned as stubs and never changed.
+The graph outlives the request: its Namespace is a second owner, so the garbage collector only drops the reference to
+the request. Its ConfigMaps have the graph as that owner, and go with it; where no graph is created, the Namespace. All
+kinds are OnDelete: existing children are returned as stubs and never changed.
 """
+
+from collections.abc import Mapping
 
 from hooks import contract
 from hooks.graph.request.applied_graph import GraphTarget
-from hooks.graph.request.observe import ObservedChild, ObservedRequest
+from hooks.graph.request.observe import LiveGraph, ObservedChild, ObservedRequest
 from hooks.graph.request.plan import RequestPlan
 from hooks.graph.request.profiling_job import build_profiling_access, build_profiling_job
 from hooks.k8s import kinds
 from hooks.k8s.names import fit_label_value
-from hooks.k8s.types import Json, Manifest, build_manifest, build_metadata, gvk_of, name_of, sort_manifests
+from hooks.k8s.types import (
+    GroupVersionKind,
+    Json,
+    Manifest,
+    build_manifest,
+    build_metadata,
+    gvk_of,
+    name_of,
+    sort_manifests,
+)
 
 _KEPT = frozenset({kinds.JOB, kinds.CONFIG_MAP, contract.GRAPH})
 """Kinds that are never deleted while their request exists; a finished Job keeps the profiler's log."""
@@ -21,12 +33,13 @@ _CONFIG_MAP_FIELDS = ("data", "binaryData", "immutable")
 
 def build_children(plan: RequestPlan, seen: ObservedRequest, *, request: str, namespace: str) -> list[Manifest]:
     """Build all children of the request of that name and namespace, sorted by kind and name."""
+    owner = _graph_of(plan.live) if plan.live and plan.live.uid else _namespace_of(plan.target)
     kept = [_stub(child) for child in seen.children if child.kind in _KEPT]
     created = [
         *([build_profiling_job(plan.job)] if plan.job else ()),
         *(build_profiling_access(plan.access) if plan.access else ()),
-        *([_own_by_namespace(plan.graph, plan.target)] if plan.graph else ()),
-        *(_build_config_map(found, plan.target, request, namespace) for found in plan.config_maps),
+        *([_own(plan.graph, _namespace_of(plan.target))] if plan.graph else ()),
+        *(_own(_build_config_map(found, plan.target, request, namespace), owner) for found in plan.config_maps),
     ]
     existing = {_identity(stub) for stub in kept} | {
         (kinds.CONFIG_MAP.key, found.namespace, found.name) for found in seen.config_maps.values()
@@ -39,18 +52,24 @@ def keep_children(seen: ObservedRequest) -> list[Manifest]:
     return sort_manifests([_stub(child) for child in seen.children])
 
 
-def _own_by_namespace(manifest: Manifest, target: GraphTarget) -> Manifest:
-    """The object with its Namespace as an owner; Metacontroller adds the request as another.
+def _own(manifest: Manifest, owner: Mapping[str, Json]) -> Manifest:
+    """The object with an owner; Metacontroller adds the request as another.
 
-    Without `controller` and `blockOwnerDeletion`: the Namespace neither controls the object nor waits for its deletion.
+    Without `controller` and `blockOwnerDeletion`: it neither controls the object nor waits for its deletion.
     """
-    owner = {
-        "apiVersion": kinds.NAMESPACE.api_version,
-        "kind": kinds.NAMESPACE.kind,
-        "name": target.namespace,
-        "uid": target.uid,
-    }
-    return {**manifest, "metadata": {**manifest["metadata"], "ownerReferences": [owner]}}
+    return {**manifest, "metadata": {**manifest["metadata"], "ownerReferences": [dict(owner)]}}
+
+
+def _namespace_of(target: GraphTarget) -> Mapping[str, Json]:
+    return _refer_to(kinds.NAMESPACE, target.namespace, target.uid)
+
+
+def _graph_of(live: LiveGraph) -> Mapping[str, Json]:
+    return _refer_to(contract.GRAPH, live.name, live.uid)
+
+
+def _refer_to(kind: GroupVersionKind, name: str, uid: str) -> Mapping[str, Json]:
+    return {"apiVersion": kind.api_version, "kind": kind.kind, "name": name, "uid": uid}
 
 
 def _stub(child: ObservedChild) -> Manifest:
@@ -74,7 +93,7 @@ def _build_config_map(found: Manifest, target: GraphTarget, request: str, namesp
     annotations = _strings(metadata.get("annotations"))
     described = build_metadata(metadata["name"], target.namespace, labels=labels, annotations=annotations)
     fields = {key: found[key] for key in _CONFIG_MAP_FIELDS if found.get(key)}
-    return _own_by_namespace(build_manifest(kinds.CONFIG_MAP, described, **fields), target)
+    return build_manifest(kinds.CONFIG_MAP, described, **fields)
 
 
 def _strings(entries: Json) -> dict[str, str]:

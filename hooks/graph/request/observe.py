@@ -61,6 +61,7 @@ class LiveGraph:
     message: str
     created: datetime | None
     is_ours: bool
+    uid: str = ""
     request: tuple[str, str] = ("", "")
     replicas: tuple[int, int] = (0, 0)
 
@@ -182,6 +183,7 @@ def _observe_graph(graph: ReadManifest, request_uid: str) -> LiveGraph:
         message=outdated or str(ready.get("message") or ""),
         created=_moment(metadata.get("creationTimestamp")),
         # Metacontroller labels what it creates with the uid of the parent, in other namespaces too.
+        uid=str(metadata.get("uid") or ""),
         is_ours=bool(request_uid) and labels_of(graph).get(contract.LABEL_CONTROLLER_UID) == request_uid,
         request=(
             str(labels_of(graph).get(contract.LABEL_REQUEST_NAMESPACE) or ""),

@@ -39,9 +39,8 @@ from hooks.settings.facts import Facts
 
 _SUCCESSFUL = "successful"
 _WITH_ACCESS = frozenset({Position.PENDING, Position.PROFILING, Position.AWAITING_OUTPUT})
-_WITH_CONFIG_MAPS = frozenset(
-    {Position.GENERATED, Position.CREATING, Position.DEPLOYING, Position.DEGRADED, Position.DEPLOYED}
-)
+_WITH_CONFIG_MAPS = frozenset({Position.GENERATED, Position.DEPLOYING, Position.DEGRADED, Position.DEPLOYED})
+"""Not while the graph is created: it owns them, so they come one sync later."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

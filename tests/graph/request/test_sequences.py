@@ -55,7 +55,8 @@ def owners(manifest: Manifest) -> list[str]:
 def test_graph_and_its_config_maps_outlive_the_request(place: str, propagation: Propagation) -> None:
     cluster = cluster_with(place)
     graph = the_graph(cluster, place)
-    came_along = [found for found in cluster.list_kind(kinds.CONFIG_MAP, place) if "Namespace" in owners(found)]
+    found = cluster.list_kind(kinds.CONFIG_MAP, place)
+    came_along = [one for one in found if contract.GRAPH.kind in owners(one)]
     assert came_along, "the made-up profiler writes a ConfigMap beside the graph"
     cluster.delete(contract.GRAPH_REQUEST, NAME, make.NAMESPACE, propagation)
     cluster.settle()
@@ -65,10 +66,13 @@ def test_graph_and_its_config_maps_outlive_the_request(place: str, propagation: 
     assert left["metadata"]["uid"] == graph["metadata"]["uid"]
     assert left["status"]["state"] == "successful"
     assert owners(left) == ["Namespace"]
-    for found in came_along:
-        now = cluster.get(kinds.CONFIG_MAP, found["metadata"]["name"], place)
+    for one in came_along:
+        now = cluster.get(kinds.CONFIG_MAP, name_of(one), place)
         assert now is not None
-        assert owners(now) == ["Namespace"]
+        assert owners(now) == [contract.GRAPH.kind]
+    cluster.delete(contract.GRAPH, name_of(left), place)
+    cluster.settle()
+    assert [cluster.get(kinds.CONFIG_MAP, name_of(one), place) for one in came_along] == [None] * len(came_along)
 
 
 def delete_late(cluster: SimulatedCluster, propagation: Propagation, *, with_graph_in: str = "") -> None:

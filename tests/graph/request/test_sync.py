@@ -200,9 +200,10 @@ def test_output_beyond_a_bound_fails_with_the_name_of_its_config_map(text: str) 
 @pytest.mark.parametrize("text", [DEEP["brackets"], WIDE["aliases of aliases"]], ids=["deep", "wide"])
 def test_output_that_becomes_hostile_changes_nothing_of_a_running_graph(text: str) -> None:
     parent, job = profiled(autoApply=True)
-    created = ask(parent, [job], [along("a")])
+    running = world.after(parent, ask(parent, [job], [along("a")]))
+    created = ask(running, [job, world.graph()], [along("a")])
     (beside,) = [make.observed(child) for child in created.children if child["kind"] == "ConfigMap"]
-    running = world.after(parent, created)
+    running = world.after(running, created)
     observed = [job, beside, world.graph("successful")]
     assert ask(running, observed, [world.output(text)]) == ask(running, observed, [along("a")])
 
@@ -311,24 +312,37 @@ def along(*names: str) -> Manifest:
     return world.output(yaml.safe_dump_all([*config_maps, world.generated()]))
 
 
-def test_config_maps_are_created_beside_the_graph_and_never_changed() -> None:
+def test_config_maps_are_created_after_the_graph_that_owns_them_and_never_changed() -> None:
     parent, job = profiled(autoApply=True)
-    answer = ask(parent, [job], [along("a", "b")])
+    first = ask(parent, [job], [along("a", "b")])
+    assert not any(child["kind"] == "ConfigMap" for child in first.children)
+    parent, graph = world.after(parent, first), world.graph(uid="u-found")
+    answer = ask(parent, [job, graph], [along("a", "b")])
     created = [child for child in answer.children if child["kind"] == "ConfigMap"]
     assert [(child["metadata"]["name"], child["data"]) for child in created] == [("a", {"a": "b"}), ("b", {"a": "b"})]
+    assert created[0]["metadata"]["ownerReferences"] == [
+        {"apiVersion": "nvidia.com/v1alpha1", "kind": "DynamoGraphDeployment", "name": "found", "uid": "u-found"}
+    ]
     mine, theirs = make.observed(created[0]), world.config_map("b", {"of": "somebody else"})
-    again = ask(world.after(parent, answer), [job, mine], [along("a", "b"), theirs])
+    again = ask(world.after(parent, answer), [job, graph, mine], [along("a", "b"), theirs])
     (kept,) = [child for child in again.children if child["kind"] == "ConfigMap"]
     assert kept == {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "default"}}
 
 
 def test_config_maps_in_another_namespace_are_created_once() -> None:
     parent, job = profiled(autoApply=True, deploymentOverrides={"namespace": OTHER})
-    answer = ask(parent, [job], [along("a")])
+    parent, graph = world.after(parent, ask(parent, [job], [along("a")])), world.graph(namespace=OTHER)
+    answer = ask(parent, [job, graph], [along("a")])
     assert f"ConfigMap/{OTHER}/a" in children(answer)
     there = world.config_map("a", {"a": "b"}, namespace=OTHER)
-    again = ask(world.after(parent, answer), [job], [along("a"), there])
+    again = ask(world.after(parent, answer), [job, graph], [along("a"), there])
     assert f"ConfigMap/{OTHER}/a" not in children(again)
+
+
+def test_config_maps_for_a_graph_that_the_user_applies_belong_to_the_namespace() -> None:
+    parent, job = profiled()
+    (found,) = [child for child in ask(parent, [job], [along("a")]).children if child["kind"] == "ConfigMap"]
+    assert [owner["kind"] for owner in found["metadata"]["ownerReferences"]] == ["Namespace"]
 
 
 def test_request_that_names_another_namespace_is_refused_before_it_is_profiled() -> None:
