@@ -96,11 +96,6 @@ def completed(api: ApiClient, job: str) -> int:
     return len(api.list("v1", "Event", fieldSelector=about))
 
 
-def load_documents(example: Path) -> list[Manifest]:
-    """The documents of one file, in its order."""
-    return list(yaml.safe_load_all(example.read_text()))
-
-
 def load_example(name: str) -> Manifest:
     """The only document of one file of the folder `examples`."""
     document: Manifest = yaml.safe_load((ROOT / "examples" / f"{name}.yaml").read_text())

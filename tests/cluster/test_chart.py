@@ -30,7 +30,6 @@ from tests.cluster.dynamo import (
     completed,
     condition,
     light_chart,
-    load_documents,
     running_controllers,
     wait_until_nothing_is_left,
     wait_until_ready,
@@ -39,6 +38,7 @@ from tests.cluster.processes import Server, running
 from tests.cluster.programs import HttpServer
 from tests.contract.backend import METACONTROLLER, Manifest
 from tests.effort import cover
+from tests.stored import load_stored
 from tests.third_party import OPTIONAL_KINDS
 
 PLAIN = ROOT / "metacontroller"
@@ -265,7 +265,7 @@ def _sample(examples: list[Path], installed: Iterable[str]) -> list[Manifest]:
         rendered = render_manifests([str(example)], "default", Settings(), frozenset(installed)).rendered
         return {child["kind"] for child in (*documents[example], *every_child(rendered))}
 
-    documents = {path: [one for one in load_documents(path) if _can_be_ready(one)] for path in examples}
+    documents = {path: [one for one in load_stored(path) if _can_be_ready(one)] for path in examples}
     chosen = cover([path for path in examples if documents[path]], kinds)
     return [manifest for path in chosen for manifest in documents[path]]
 

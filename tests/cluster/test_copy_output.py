@@ -117,11 +117,12 @@ def test_output_is_applied_when_the_profiler_has_ended(pod: Pod) -> None:
         (pod.files / GRAPH).write_text("kind: DynamoGraphDeployment\n")
         (pod.files / "profiler_status.yaml").write_text("status: success\n")
         pod.report({"terminated": {"exitCode": 0}})
-        assert read_line(process) == f"ConfigMap dgdr-output-qwen holds {GRAPH}, profiler_status.yaml"
+        assert read_line(process) == f"ConfigMap dgdr-output-qwen holds {GRAPH}, profiler_status.yaml, profiler_status"
         assert process.wait(timeout=30) == 0
     output = pod.output()
     assert output is not None
-    assert output["data"] == {GRAPH: "kind: DynamoGraphDeployment\n", "profiler_status.yaml": "status: success\n"}
+    files = {GRAPH: "kind: DynamoGraphDeployment\n", "profiler_status.yaml": "status: success\n"}
+    assert output["data"] == {**files, "profiler_status": "success"}
     assert "ownerReferences" not in output["metadata"]
     assert output["metadata"]["labels"] == {"dgdr.nvidia.com/name": "qwen", "nvidia.com/managed-by": "dynamo-operator"}
     assert [entry["operation"] for entry in output["metadata"]["managedFields"]] == ["Apply"]
@@ -143,13 +144,18 @@ def test_second_run_replaces_what_the_first_wrote_and_takes_over_what_others_did
     assert output["data"] == {GRAPH: "second"}
 
 
-def test_failed_profiler_leaves_no_output(pod: Pod) -> None:
+def test_failed_profiler_leaves_no_output_but_why_it_failed(pod: Pod) -> None:
     (pod.files / GRAPH).write_text("half of it")
     pod.report({"terminated": {"exitCode": 3, "reason": "Error"}})
     with pod.copying() as process:
         assert process.wait(timeout=30) == 1
         assert read_line(process) == "the profiler failed with exit code 3 (Error)"
-    assert pod.output() is None
+    output = pod.output()
+    assert output is not None
+    assert output["data"] == {
+        "profiler_error": "the profiler failed with exit code 3 (Error)",
+        "profiler_status": "failed",
+    }
 
 
 def test_account_may_read_no_secret_and_reaches_no_other_namespace(pod: Pod) -> None:

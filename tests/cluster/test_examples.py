@@ -7,8 +7,9 @@ import pytest
 import yaml
 
 from tests.cluster.api_client import ApiClient
-from tests.cluster.dynamo import EXAMPLES, load_documents
+from tests.cluster.dynamo import EXAMPLES
 from tests.commands import call
+from tests.stored import load_stored
 from tests.third_party import OPTIONAL_KINDS
 
 
@@ -35,7 +36,7 @@ def differences(sent: Any, stored: Any, path: str = "") -> list[str]:
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
 def test_every_child_is_accepted_and_stored_as_sent(example: Path, api: ApiClient) -> None:
-    for manifest in load_documents(example):
+    for manifest in load_stored(example):
         api.create(manifest, strict=True, dry_run=True)
     children = render(example, api.namespace)
     assert {child["kind"] for child in children} & {"Deployment", "Job"}

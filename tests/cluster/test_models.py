@@ -24,7 +24,6 @@ from tests.cluster.dynamo import (
     GRAPH,
     MODEL,
     condition,
-    load_documents,
     running_controllers,
     wait_for_silence,
     wait_until_ready,
@@ -34,6 +33,7 @@ from tests.cluster.programs import HttpServer, prober_server
 from tests.contract.backend import Manifest
 from tests.loopback import on_loopback, relay
 from tests.ports import free_port
+from tests.stored import load_stored
 
 NAME, ADAPTER, SERVICE = "my-lora", "my-org/my-lora", "VllmWorker"
 (EXAMPLE,) = (path for path in EXAMPLES if path.stem == "vllm-lora")
@@ -92,7 +92,7 @@ class Engines:
 def engines(api: ApiClient) -> Iterator[Engines]:
     """The engines of a namespace in which the example's graph is ready and its model exists."""
     with run_listeners() as listeners:
-        for document in load_documents(EXAMPLE):
+        for document in load_stored(EXAMPLE):
             api.create(document, strict=True)
         found = Engines(api, listeners)
         wait_until_ready(api, "vllm-lora")

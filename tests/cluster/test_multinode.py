@@ -12,7 +12,6 @@ from tests.cluster.dynamo import (
     DYNAMO,
     GRAPH,
     condition,
-    load_documents,
     load_example,
     running_controllers,
     the_graph,
@@ -24,6 +23,7 @@ from tests.cluster.dynamo import EXAMPLES as ALL_EXAMPLES
 from tests.cluster.groups import find_manager, running_groups
 from tests.cluster.programs import HttpServer
 from tests.contract.backend import ApiRefused, Manifest
+from tests.stored import load_stored
 
 EXAMPLES = [path for path in ALL_EXAMPLES if path.stem.endswith("-multinode")]
 SETS, GROUPS = ("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet"), ("scheduling.volcano.sh/v1beta1", "PodGroup")
@@ -78,7 +78,7 @@ def pods_of_groups(api: ApiClient) -> dict[str, Manifest]:
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
 def test_example_over_several_nodes_comes_up(example: Any, api: ApiClient) -> None:
     api.create(KEY)
-    documents = load_documents(example)
+    documents = load_stored(example)
     for document in documents:
         api.create(document, strict=True)
     graphs = [document["metadata"]["name"] for document in documents if document["kind"] == GRAPH]

@@ -12,9 +12,10 @@ from hooks.problems import Problem
 from hooks.rules import Place
 from hooks.rules.graph import SERVICE_TOPOLOGY
 from tests.cluster.api_client import ApiClient, wait_for
-from tests.cluster.dynamo import EXAMPLES, load_documents
+from tests.cluster.dynamo import EXAMPLES
 from tests.cluster.rules import is_taken, rules_dropped
 from tests.contract.backend import ApiRefused, Manifest
+from tests.stored import load_stored
 from tests.validation.cases import CASES, judge_case
 from tests.validation.objects import Case, graph, lora
 
@@ -82,7 +83,7 @@ def _words_of(text: str) -> set[str]:
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
 def test_api_server_takes_every_example(example: Any, api: ApiClient) -> None:
-    for document in load_documents(example):
+    for document in load_stored(example):
         write(api, document, dry_run=True)
 
 

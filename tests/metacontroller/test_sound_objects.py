@@ -3,10 +3,7 @@
 from pathlib import Path
 
 import pytest
-import yaml
 
-from hooks.api.conversion import Version, convert
-from hooks.crds.served_versions import is_beta
 from hooks.k8s.types import GroupVersionKind
 from hooks.metacontroller.protocol import Objects, SyncRequest, parse_sync_request
 from hooks.metacontroller.shapes import find_misshapen
@@ -14,6 +11,7 @@ from hooks.offline.simulator.resources import OPTIONAL
 from tests.fuzzing.giving import Seed
 from tests.fuzzing.surfaces import hook_seeds
 from tests.offline.simulator import hooked
+from tests.stored import load_stored
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").rglob("*.yaml"))
 
@@ -39,8 +37,7 @@ def test_no_request_about_an_example_has_one(
 
     monkeypatch.setattr(hooked, "parse_sync_request", parse)
     cluster = hooked.build_cluster(installed)
-    for document in yaml.safe_load_all(path.read_text()):
-        stored = convert(document, Version.ALPHA) if is_beta(document) else document
+    for stored in load_stored(path):
         cluster.apply({**stored, "metadata": {"namespace": "default", **stored["metadata"]}})
     cluster.settle()
     assert set(faults) == {""}

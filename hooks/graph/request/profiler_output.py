@@ -37,6 +37,9 @@ FILES = (
 READ_FILES = (*FILES, contract.PROFILER_LOG)
 """These, and the log, of which only a sentence is copied."""
 
+COPIED_KEYS = frozenset({*FILES, KEY_PHASE, KEY_MESSAGE, KEY_RESULT, KEY_ERROR, KEY_UNVERIFIED})
+"""The keys that a copier writes."""
+
 MAX_CONFIG_MAP_BYTES = 2**20
 """Largest total size of the values of a ConfigMap that the API server accepts (MaxSecretSize)."""
 

@@ -18,7 +18,7 @@ from tests import make
 
 ROOT = Path(__file__).parents[3]
 EXAMPLES = sorted([*(ROOT / "examples").glob("*.yaml"), *(ROOT / "examples" / "grove").glob("*.yaml")])
-DRAWN = [path for path in EXAMPLES if not path.stem.startswith("request-")]
+DRAWN = [path for path in EXAMPLES if not path.stem.startswith("request")]
 WITHOUT_GROVE = frozenset(OPTIONAL_KINDS) - {"grove"}
 SETTINGS = parse_settings({}, {"hooks_image": "hooks:1", "grove_topology": "pack"})
 HOSTILE = (

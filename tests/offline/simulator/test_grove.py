@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from hooks import contract
 from hooks.k8s import kinds
@@ -15,6 +14,7 @@ from hooks.offline.simulator.store import ApiError
 from tests import make
 from tests.offline.simulator import worlds
 from tests.offline.simulator.grove_world import GroveWorld
+from tests.stored import load_stored
 
 EXAMPLES = sorted((Path(__file__).parents[3] / "examples").rglob("*.yaml"))
 ON = {"nvidia.com/enable-grove": "true"}
@@ -218,7 +218,7 @@ def test_example_comes_to_ready_under_grove(path: Path) -> None:
     data = {"private.key": "YQ==", "private.key.pub": "Yg=="}
     metadata = {"name": "mpi-run-ssh-secret", "namespace": "default"}
     world.cluster.create({"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "type": "Opaque", "data": data})
-    for document in yaml.safe_load_all(path.read_text()):
+    for document in load_stored(path):
         world.cluster.apply({**document, "metadata": {"namespace": "default", **document["metadata"]}})
     world.settle()
     for found in world.cluster.list_kind(contract.GRAPH):

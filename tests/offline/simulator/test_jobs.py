@@ -16,6 +16,7 @@ from tests.offline.simulator.worlds import pods, world
 
 GRAPH = "config_with_planner.yaml"
 MOCKER = "mocker_config_with_planner.yaml"
+SUCCESS = {"profiler_status": "success", "profiler_status.yaml": "status: success\n"}
 
 
 def job(name: str = "j", containers: tuple[str, ...] = ("main",), **spec: Any) -> Manifest:
@@ -226,7 +227,7 @@ def test_profiler_hands_its_base_back() -> None:
 def test_profilers_of_a_cluster_can_be_told_what_to_leave() -> None:
     config_map = profile(world(profiler=Profiler(output="a: 1\n")))
     assert config_map is not None
-    assert config_map["data"] == {GRAPH: "a: 1\n", MOCKER: "a: 1\n", "profiler_status.yaml": "status: success\n"}
+    assert config_map["data"] == {GRAPH: "a: 1\n", MOCKER: "a: 1\n", **SUCCESS}
 
 
 def test_output_is_there_before_the_job_is_complete() -> None:

@@ -12,7 +12,7 @@ import click
 
 from hooks import contract
 from hooks.clients.output_copier.command import copy_output
-from hooks.graph.request.profiler_output import CopyTask, NoOutput, OutputFile, OutputReady, plan_copy
+from hooks.graph.request.profiler_output import COPIED_KEYS, CopyTask, NoOutput, OutputFile, OutputReady, plan_copy
 from hooks.k8s import kinds
 from hooks.k8s.types import Json, Manifest, name_of
 from hooks.k8s.yaml_bounds import STORED
@@ -102,7 +102,7 @@ class JobPods:
         if old is None:
             self._client.create(config_map)
             return
-        gone = dict.fromkeys(old.get("data", {}))
+        gone = dict.fromkeys(name for name in COPIED_KEYS if name in old.get("data", {}))
         self._client.patch(ref_of(config_map), {**config_map, "data": {**gone, **config_map["data"]}})
 
 
