@@ -101,7 +101,7 @@ Where is …?
 * a metric of calls, of conversion: hooks/serving/metrics.py, hooks/serving/conversion_metrics.py
 * a metric of custom resources, of the prober: hooks/serving/resource_metrics.py, hooks/model/prober/metrics.py
 * whole answers that are remembered: hooks/metacontroller/resting.py
-* the check of an answer: hooks/metacontroller/protocol.py
+* the check of an answer: hooks/metacontroller/wire.py
 * the reader of YAML, and its bounds: hooks/k8s/yaml_reader.py, hooks/k8s/yaml_bounds.py
 * a Kustomization or a chart of Helm instead of a file: hooks/offline/manifests/built
 * files by patterns, and those to leave out: hooks/offline/manifests/inputs.py

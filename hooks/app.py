@@ -46,15 +46,17 @@ from hooks.metacontroller.protocol import (
     RelatedRule,
     SyncAnswer,
     SyncRequest,
-    parse_customize_request,
-    parse_sync_request,
-    write_customize_answer,
-    write_sync_answer,
 )
 from hooks.metacontroller.queries import ObjectSource, answer_with, write_answers
 from hooks.metacontroller.request_body import JsonCache
 from hooks.metacontroller.resting import RestingAnswers
 from hooks.metacontroller.shapes import misshapen_refused
+from hooks.metacontroller.wire import (
+    parse_customize_request,
+    parse_sync_request,
+    write_customize_answer,
+    write_sync_answer,
+)
 from hooks.model import sync as model
 from hooks.model.asking import Asking, AskProber
 from hooks.model.pod_addresses import CheckAddresses, write_verdicts

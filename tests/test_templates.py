@@ -16,7 +16,8 @@ from hooks.component import sync as component_hook
 from hooks.graph import sync as graph_hook
 from hooks.k8s import kinds
 from hooks.k8s.types import GroupVersionKind, Manifest, gvk_of
-from hooks.metacontroller.protocol import SyncAnswer, parse_sync_request
+from hooks.metacontroller.protocol import SyncAnswer
+from hooks.metacontroller.wire import parse_sync_request
 from tests import make
 from tests.templates import find_changes, find_templates
 

@@ -16,16 +16,15 @@ from hooks.errors import HookError, InvalidRequest, ProberUnavailable
 from hooks.k8s.messages import without_user
 from hooks.k8s.nesting import may_nest_lists, nests_lists
 from hooks.k8s.types import Json, annotations_of
-from hooks.metacontroller.protocol import (
-    ObjectQuery,
-    QueryAnswer,
+from hooks.metacontroller.protocol import ObjectQuery, QueryAnswer
+from hooks.metacontroller.queries import ObjectSource, read_answers
+from hooks.metacontroller.shapes import misshapen_refused
+from hooks.metacontroller.wire import (
     parse_customize_request,
     parse_sync_request,
     write_customize_answer,
     write_sync_answer,
 )
-from hooks.metacontroller.queries import ObjectSource, read_answers
-from hooks.metacontroller.shapes import misshapen_refused
 from hooks.model.pod_addresses import read_verdicts
 from hooks.model.prober_messages import LoadReport, LoadRequest, read_message
 from hooks.recording.blanking import Blanks, blank, find_plain_values

@@ -18,7 +18,7 @@ import yaml
 from hooks.api.conversion import Version, convert
 from tests.cluster.api_client import ApiClient, wait_for
 from tests.cluster.control_plane import ControlPlane
-from tests.cluster.dynamo import DYNAMO, GRAPH, load_example, running_controllers, the_graph, wait_until_ready
+from tests.cluster.dynamo import DYNAMO, GRAPH, is_ready, load_example, running_controllers, the_graph, wait_until_ready
 from tests.cluster.programs import HttpServer
 from tests.contract.backend import Manifest
 from tests.effort import EDITS
@@ -150,10 +150,10 @@ def templates(api: ApiClient) -> dict[str, str]:
 
 
 def is_settled(api: ApiClient, edits: list[Edited]) -> bool:
-    """Whether the hooks have seen all graphs, and all rollouts are over."""
+    """Whether all graphs are ready, also those of which a service waited for others, and all rollouts are over."""
     for one in edits:
         graph = the_graph(api, one.name)
-        if graph.get("status", {}).get("observedGeneration") != graph["metadata"]["generation"]:
+        if not is_ready(api, one.name):
             return False
         for name, service in graph["spec"]["services"].items():
             if not _has_arrived(api, f"{one.name}-{name.lower()}", service.get("replicas", 1)):

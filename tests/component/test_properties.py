@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from hooks.component import removal, sync
 from hooks.k8s.types import Manifest
 from hooks.metacontroller.effects import DropReport
-from hooks.metacontroller.protocol import CustomizeRequest, write_sync_answer
+from hooks.metacontroller.protocol import CustomizeRequest
+from hooks.metacontroller.wire import write_sync_answer
 from hooks.problems import texts_of
 from tests import make
 from tests.component.specs import ANY_SPEC, COMPONENT_NAME

@@ -10,7 +10,8 @@ from hooks.component import sync
 from hooks.errors import InvalidSpec
 from hooks.k8s import kinds
 from hooks.k8s.types import Manifest
-from hooks.metacontroller.protocol import CustomizeRequest, ObjectQuery, RelatedRule, SyncAnswer, write_sync_answer
+from hooks.metacontroller.protocol import CustomizeRequest, ObjectQuery, RelatedRule, SyncAnswer
+from hooks.metacontroller.wire import write_sync_answer
 from tests import make
 from tests.component import groups
 from tests.component.render import answer, only

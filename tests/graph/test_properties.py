@@ -15,7 +15,8 @@ from hooks.graph.sync import customize, sync
 from hooks.k8s import kinds
 from hooks.k8s.types import Manifest, gvk_of
 from hooks.metacontroller.effects import ScalePodClique
-from hooks.metacontroller.protocol import CustomizeRequest, SyncAnswer, write_sync_answer
+from hooks.metacontroller.protocol import CustomizeRequest, SyncAnswer
+from hooks.metacontroller.wire import write_sync_answer
 from hooks.problems import Problem
 from tests import make
 from tests.effort import examples

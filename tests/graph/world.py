@@ -8,7 +8,8 @@ from hooks import contract
 from hooks.graph.sync import sync
 from hooks.k8s.types import Manifest, gvk_of, name_of
 from hooks.metacontroller.controllers import NEVER_UPDATED
-from hooks.metacontroller.protocol import SyncAnswer, write_sync_answer
+from hooks.metacontroller.protocol import SyncAnswer
+from hooks.metacontroller.wire import write_sync_answer
 from hooks.settings import parse_settings
 from hooks.settings.facts import Facts
 from tests import make

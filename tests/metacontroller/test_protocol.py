@@ -13,16 +13,14 @@ from hooks.errors import InvalidAnswer, InvalidRequest
 from hooks.k8s import kinds
 from hooks.k8s.types import GroupVersionKind, Manifest
 from hooks.metacontroller.children import MAX_CHILD_BYTES
-from hooks.metacontroller.protocol import (
-    Objects,
-    RelatedRule,
-    SyncAnswer,
+from hooks.metacontroller.protocol import Objects, RelatedRule, SyncAnswer
+from hooks.metacontroller.request_body import JsonCache
+from hooks.metacontroller.wire import (
     parse_customize_request,
     parse_sync_request,
     write_customize_answer,
     write_sync_answer,
 )
-from hooks.metacontroller.request_body import JsonCache
 from tests import make
 
 DECLARED = Objects({"ConfigMap.v1": {}, "Deployment.apps/v1": {}})

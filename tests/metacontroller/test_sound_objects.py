@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 
 from hooks.k8s.types import GroupVersionKind
-from hooks.metacontroller.protocol import Objects, SyncRequest, parse_sync_request
+from hooks.metacontroller.protocol import Objects, SyncRequest
 from hooks.metacontroller.shapes import find_misshapen
+from hooks.metacontroller.wire import parse_sync_request
 from hooks.offline.simulator.resources import OPTIONAL
 from tests.fuzzing.giving import Seed
 from tests.fuzzing.surfaces import hook_seeds

@@ -8,7 +8,8 @@ import pytest
 
 from hooks import contract
 from hooks.errors import LeaveAlone, ProberUnavailable
-from hooks.metacontroller.protocol import CustomizeRequest, Objects, SyncAnswer, write_sync_answer
+from hooks.metacontroller.protocol import CustomizeRequest, Objects, SyncAnswer
+from hooks.metacontroller.wire import write_sync_answer
 from hooks.model.prober_messages import Adapter, AdapterPhase, LoadReport
 from hooks.model.sync import customize
 from hooks.problems import texts_of

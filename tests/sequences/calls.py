@@ -18,17 +18,15 @@ from hooks.graph import worker_generation
 from hooks.graph.grove import generation
 from hooks.k8s.types import Manifest
 from hooks.metacontroller.effects import Effect
-from hooks.metacontroller.protocol import (
-    ObjectQuery,
-    QueryAnswer,
-    SyncAnswer,
+from hooks.metacontroller.protocol import ObjectQuery, QueryAnswer, SyncAnswer
+from hooks.metacontroller.queries import ObjectSource
+from hooks.metacontroller.resting import is_at_rest
+from hooks.metacontroller.wire import (
     parse_customize_request,
     parse_sync_request,
     write_customize_answer,
     write_sync_answer,
 )
-from hooks.metacontroller.queries import ObjectSource
-from hooks.metacontroller.resting import is_at_rest
 from hooks.offline.simulator.clock import Clock
 from hooks.offline.simulator.metacontroller.webhook import HookAnswer
 from hooks.offline.simulator.queries import ClusterReader

@@ -23,7 +23,7 @@ from hooks.offline.explain.leaves import LeafPlace, ObjectKey, RenderedObjects, 
 from hooks.offline.explain.origins import Writer
 
 _ASKED = ("hooks.component.", "hooks.graph.", "hooks.metacontroller.", "hooks.offline.rendering")
-_PASSING = frozenset({"hooks.metacontroller.parent_key", "hooks.metacontroller.protocol"})
+_PASSING = frozenset(f"hooks.metacontroller.{name}" for name in ("parent_key", "protocol", "wire"))
 _CACHING = ("hooks.component", "hooks.graph", "hooks.metacontroller")
 _LONGEST = 4
 _SOURCE = "Source: "

@@ -13,7 +13,8 @@ from hooks.k8s import kinds
 from hooks.k8s.conditions import find_condition, format_time
 from hooks.k8s.types import GroupVersionKind, Manifest, name_of
 from hooks.metacontroller.effects import Event
-from hooks.metacontroller.protocol import SyncAnswer, write_sync_answer
+from hooks.metacontroller.protocol import SyncAnswer
+from hooks.metacontroller.wire import write_sync_answer
 from hooks.settings import parse_settings
 from hooks.settings.facts import Facts
 from tests import make

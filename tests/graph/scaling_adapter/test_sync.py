@@ -13,7 +13,8 @@ from hooks.graph.status import GraphReason, Previous, report_failure
 from hooks.k8s.conditions import MAX_MESSAGE
 from hooks.k8s.types import Manifest
 from hooks.metacontroller.effects import Event, WriteBackReplicas
-from hooks.metacontroller.protocol import CustomizeRequest, Objects, SyncAnswer, SyncRequest, write_sync_answer
+from hooks.metacontroller.protocol import CustomizeRequest, Objects, SyncAnswer, SyncRequest
+from hooks.metacontroller.wire import write_sync_answer
 from hooks.offline.rendering import render
 from tests import make
 

@@ -12,7 +12,7 @@ from hooks.k8s import kinds
 from hooks.k8s.types import GroupVersionKind, Manifest
 from hooks.metacontroller import install_files
 from hooks.metacontroller.effects import Effect, permitted_effects
-from hooks.metacontroller.protocol import (
+from hooks.metacontroller.wire import (
     parse_customize_request,
     parse_sync_request,
     write_customize_answer,

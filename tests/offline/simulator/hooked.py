@@ -10,13 +10,13 @@ from hooks.graph import sync as graph
 from hooks.graph.request import sync as graph_request
 from hooks.k8s.types import GroupVersionKind, Manifest
 from hooks.metacontroller import install_files
-from hooks.metacontroller.protocol import (
+from hooks.metacontroller.queries import ObjectSource, answer_with
+from hooks.metacontroller.wire import (
     parse_customize_request,
     parse_sync_request,
     write_customize_answer,
     write_sync_answer,
 )
-from hooks.metacontroller.queries import ObjectSource, answer_with
 from hooks.offline.simulation.run import admit_custom
 from hooks.offline.simulator.clock import Clock
 from hooks.offline.simulator.cluster import AdmitCustom, Setup, SimulatedCluster
