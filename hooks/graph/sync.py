@@ -28,7 +28,16 @@ from hooks.graph.standing_path import GraphPath
 from hooks.graph.status import GraphReason, Previous, report, report_failure
 from hooks.graph.validate import validate_graph
 from hooks.graph.worker_changes import find_changed_pods
-from hooks.graph.worker_generation import Generation, find_added, find_live, find_trusted, plan_generation
+from hooks.graph.worker_generation import (
+    Generation,
+    WorkerSpecs,
+    find_added,
+    find_live,
+    find_trusted,
+    find_workers,
+    plan_generation,
+    read_worker_specs,
+)
 from hooks.graph.worker_sight import Sight, judge_sight
 from hooks.k8s.conditions import find_beginning
 from hooks.k8s.not_ready import Explanation
@@ -200,11 +209,17 @@ def _judge_sight(grounds: GraphGrounds, trusted: frozenset[str]) -> Sight:
     return judge_sight(graph, frontends, takes_bare=takes_bare, trusted=trusted)
 
 
+@lru_cache(maxsize=CACHED_PARENTS)
+def _read_specs(parent_key: bytes, workers: tuple[str, ...]) -> WorkerSpecs:
+    return read_worker_specs(read_parent_key(parent_key), workers)
+
+
 def _plan_generation(
     request: SyncRequest, graph: GraphDeployment, seen: ObservedGraph, grounds: GraphGrounds
 ) -> Generation:
     """The generation of the workers, on the path that the graph takes."""
-    parent, is_asked = read_parent_key(grounds.parent_key), takes_new_defaults(request.parent, grounds.settings)
+    specs = _read_specs(grounds.parent_key, find_workers(graph))
+    is_asked = takes_new_defaults(request.parent, grounds.settings)
     if not takes_grove(graph.metadata.annotations, seen.installed, seen.standing):
         sight, live = _judge_sight(grounds, find_trusted(graph, seen)), find_live(graph, seen)
         added = find_added(graph, seen, request.status.get("services") or ())
@@ -213,16 +228,16 @@ def _plan_generation(
             _, children = plan_on(replace(grounds, generation=generation))
             return find_changed_pods(children, live, grounds.settings) | added
 
-        return plan_generation(graph, parent, seen, sight, is_asked=is_asked, changes=find_changed)
+        return plan_generation(graph, specs, seen, sight, is_asked=is_asked, changes=find_changed)
 
     def find_changes(suffix: str) -> Collection[str]:
-        if is_set_unchanged(parent, seen):
+        if is_set_unchanged(specs.graph, seen):
             return ()
         _, children = plan_on(replace(grounds, generation=Generation(suffix=suffix)))
         return find_changed_services(children, seen)
 
     sight = _judge_sight(grounds, frozenset())
-    return plan_set_generation(graph, parent, seen, sight, is_asked=is_asked, changes=find_changes)
+    return plan_set_generation(graph, seen, sight, wanted=specs.suffix, is_asked=is_asked, changes=find_changes)
 
 
 def _measure(

@@ -53,9 +53,22 @@ class Generation:
 NONE = Generation()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkerSpecs:
+    """A graph as it is written, and the suffix that follows from the specs of its workers."""
+
+    graph: ReadManifest
+    suffix: str
+
+
+def read_worker_specs(graph: ReadManifest, workers: Collection[str]) -> WorkerSpecs:
+    """The specs of a graph with these workers."""
+    return WorkerSpecs(graph=graph, suffix=digest_workers(graph, workers))
+
+
 def plan_generation(
     graph: GraphDeployment,
-    parent: ReadManifest,
+    specs: WorkerSpecs,
     seen: ObservedGraph,
     sight: Sight,
     *,
@@ -68,18 +81,24 @@ def plan_generation(
     """
     live, services = find_live(graph, seen), find_workers(graph)
     workers = {name: one for name, one in live.items() if name in services}
-    edited = {name for name in {*live, *services} if name not in live or not _is_of_mark(live[name], parent, name)}
     told = {name for name, one in live.items() if _is_announced(one)}
     known = {name for name in told if None not in _versions(graph.spec.services[name])}
-    announced = frozenset((known - workers.keys()) | ((told | edited) & sight.trusted))
-
     present = min((one.suffix for one in workers.values()), default="")
 
+    def is_edited(name: str) -> bool:
+        return name not in live or not _is_of_mark(live[name], specs.graph, name)
+
+    announced = frozenset(
+        (known - workers.keys()) | {name for name in sight.trusted if name in told or is_edited(name)}
+    )
+
     def are_unchanged(names: Collection[str]) -> bool:
-        return not edited & set(names) or not set(changes(Generation(suffix=present, announced=announced))) & set(names)
+        if not any(map(is_edited, names)):
+            return True
+        return not set(changes(Generation(suffix=present, announced=announced))) & set(names)
 
     suffix = choose_suffix(
-        digest_workers(parent, services),
+        specs.suffix,
         {name: one.suffix for name, one in workers.items() if name not in sight.hand_set},
         sight,
         is_asked=is_asked,
@@ -87,8 +106,8 @@ def plan_generation(
         sees_as_before=lambda: are_unchanged(live.keys() - workers),
     )
     if suffix:
-        blind = sorted(name for name in _looking(graph, live) if not _sees_now(live[name]))
-        if blind and workers and not all(one.suffix for one in workers.values()):
+        is_first = bool(workers) and not all(one.suffix for one in workers.values())
+        if is_first and (blind := sorted(name for name in _looking(graph, live) if not _sees_now(live[name]))):
             unready = frozenset(name for name in blind if not _has_prefix(live[name]))
             return _await_frontends(Generation(suffix=suffix, announced=announced | unready), blind, workers)
         return Generation(suffix=suffix, announced=announced, remark=sight.explain())
@@ -153,7 +172,7 @@ def find_trusted(graph: GraphDeployment, seen: ObservedGraph) -> frozenset[str]:
     return frozenset(
         name
         for name, one in live.items()
-        if _is_unknown(one) and (_is_announced(one) or (are_seen and _is_foreign(one)))
+        if (_is_announced(one) or (are_seen and _is_foreign(one))) and _is_unknown(one)
     )
 
 

@@ -17,21 +17,23 @@ from hooks.k8s import kinds
 from hooks.k8s.pod_defaults import without_defaults
 from hooks.k8s.pod_sets import cliques_of
 from hooks.k8s.types import Json, Manifest, ReadManifest
-from hooks.policy.held import digest_graph, digest_workers
+from hooks.policy.held import digest_graph
 
 _OF_RESTARTS = frozenset({contract.ANNOTATION_RESTART_AT, contract.ANNOTATION_RESTARTED_AT})
 
 
 def plan_set_generation(
     graph: GraphDeployment,
-    parent: ReadManifest,
     seen: ObservedGraph,
     sight: Sight,
     *,
+    wanted: str,
     is_asked: bool,
     changes: Callable[[str], Collection[str]],
 ) -> Generation:
     """Decide for a graph under Grove; `changes` are the services whose pods would change beside a restart, by suffix.
+
+    `wanted` is the suffix of the specs.
 
     All pods are of one object, so nothing can wait. If some frontend does not have the prefix yet, it gets it with this
     change, and the workers get a generation with their next one.
@@ -42,7 +44,7 @@ def plan_set_generation(
     }
     present = min(live.values(), default="")
     suffix = choose_suffix(
-        digest_workers(parent, services),
+        wanted,
         live,
         sight,
         is_asked=is_asked,
