@@ -93,9 +93,9 @@ def plan_generation(
     )
 
     def are_unchanged(names: Collection[str]) -> bool:
-        if not any(map(is_edited, names)):
-            return True
-        return not set(changes(Generation(suffix=present, announced=announced))) & set(names)
+        # Pods of a service that was not edited differ only by who rendered them.
+        edited = set(filter(is_edited, names))
+        return not edited or edited.isdisjoint(changes(Generation(suffix=present, announced=announced)))
 
     suffix = choose_suffix(
         specs.suffix,
@@ -181,10 +181,12 @@ def find_added(graph: GraphDeployment, seen: ObservedGraph, reported: Collection
 
     The component may have been deleted. Of which spec it was nothing shows, so beside a generation it is new, too.
     Workers without one get none because of that, nor because the status is lost.
+    One that a Go operator left, and that is not taken over yet, is not new.
     """
     live = find_live(graph, seen)
     has_generation = any(live[name].suffix for name in find_workers(graph) if name in live)
-    new = frozenset(find_workers(graph)) - live.keys()
+    left = {service for service, name in seen.generations.current.items() if name not in seen.components}
+    new = frozenset(find_workers(graph)) - live.keys() - left
     if has_generation:
         return new
     return new - frozenset(reported) if reported else frozenset()

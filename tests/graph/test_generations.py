@@ -145,6 +145,24 @@ def test_component_that_is_not_adopted_yet_has_no_second_one_beside_it() -> None
     assert world.condition(answer, "Ready")["status"] == "False"
 
 
+@pytest.mark.parametrize("tag", ["1.6.1", "mine"])
+@pytest.mark.parametrize("adopted", ["decode", "prefill"])
+def test_worker_that_is_not_adopted_yet_makes_no_generation_of_the_others(adopted: str, tag: str) -> None:
+    image = f"r/vllm-runtime:{tag}"
+    graph = make.graph({name: {**spec, **make.service("worker", image=image)} for name, spec in SERVICES.items()})
+    graph["spec"]["services"]["Frontend"] = make.service("frontend", image=image)
+    live = of_generation(graph, NEW)
+    left = [one for one in live if name_of(one).endswith(NEW) and adopted not in name_of(one)]
+    for one in left:
+        del one["metadata"]["labels"][contract.LABEL_CONTROLLER_UID]
+        del one["metadata"]["annotations"]
+    children = [one for one in live if name_of(one) not in {name_of(other) for other in left}]
+    answer = world.ask(graph, children, left)
+    (worker,) = (one for one in answer.children if name_of(one) == f"g-{adopted}-{NEW}")
+    assert labels_of(worker)[contract.LABEL_WORKER_HASH] == NEW
+    assert OF_BEFORE in worker["spec"]["envs"], "it is held as the Go operator left it"
+
+
 def named(*names: str) -> list[Manifest]:
     """Components, each younger than those before it."""
     kind = {"apiVersion": contract.COMPONENT.api_version, "kind": contract.COMPONENT.kind}
