@@ -4,6 +4,8 @@ It is paused while workers of both specs are ready, so that who serves meanwhile
 """
 
 from collections.abc import Callable
+from enum import StrEnum
+from pathlib import Path
 
 import pytest
 import requests
@@ -11,6 +13,7 @@ import requests
 from hooks import contract
 from tests.cluster.api_client import ApiClient, wait_for
 from tests.cluster.dynamo import DYNAMO, GRAPH, condition, the_graph
+from tests.contract.backend import Manifest
 from tests.e2e.bench import Bench
 from tests.e2e.graphs import explained, load_graph, serve, wait_for_answer, wait_until_ready
 from tests.e2e.scenarios.test_changes import NAME, WORKER, WORKERS, judge, pods
@@ -23,16 +26,28 @@ ONE_NAMESPACE = [{"name": contract.WORKER_SUFFIX, "value": "00000000"}]
 
 A frontend of 1.6.1 sees no value but eight hex digits.
 """
+LEAVING = Path(__file__).parents[1] / "ending_mocker.py"
+FOLDER = "/opt/worker"
 
 
-@pytest.mark.parametrize("is_shared", [False, True], ids=["generations", "one namespace"])
+class How(StrEnum):
+    """Where workers register, and how they end."""
+
+    GENERATIONS = "with generations"
+    LEAVING = "with generations, workers that leave first"
+    SHARED = "in one namespace"
+
+
+@pytest.mark.parametrize("how", list(How))
 def test_model_card_changes_under_requests(
-    bench: Bench, api: ApiClient, tag: str, report: Callable[[str], None], is_shared: bool
+    bench: Bench, api: ApiClient, tag: str, report: Callable[[str], None], how: How
 ) -> None:
     graph = load_graph(NAME, tag)
     worker = graph["spec"]["services"][WORKER]
     worker["annotations"] = {contract.ANNOTATION_MAX_SURGE: "1", contract.ANNOTATION_MAX_UNAVAILABLE: "0"}
-    worker |= {"envs": ONE_NAMESPACE} if is_shared else {}
+    worker |= {"envs": ONE_NAMESPACE} if how is How.SHARED else {}
+    if how is How.LEAVING:
+        _let_leave(api, worker)
     serve(bench, api, graph)
     old = set(pods(api, WORKERS))
     main = worker["extraPodSpec"]["mainContainer"]
@@ -49,12 +64,31 @@ def test_model_card_changes_under_requests(
         wait_until_ready(bench, api, NAME)
         wait_for(lambda: "rollingUpdate" not in the_graph(api, NAME)["status"], "the rollout is over", 60)
         wait_for_answer(bench, api, NAME)
-    what = "in one namespace" if is_shared else "with generations"
     before, after = shares
-    judge(found, f"{tag}, model card changes {what}: {before} by old workers, {after} by the new one; in all", report)
+    judge(found, f"{tag}, model card changes {how}: {before} by old workers, {after} by the new one; in all", report)
     assert before > 0
-    if not is_shared:
+    if how is not How.SHARED:
         assert after > 0, "the new generation serves beside the old one"
+    if how is How.LEAVING:
+        assert not found.failures, "no chat fails"
+
+
+def _let_leave(api: ApiClient, worker: Manifest) -> None:
+    """Let the worker leave discovery before it ends, as other engines do."""
+    api.create(
+        {
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "metadata": {"name": "worker"},
+            "data": {LEAVING.name: LEAVING.read_text()},
+        }
+    )
+    pod = worker["extraPodSpec"]
+    pod["volumes"] = [{"name": "worker", "configMap": {"name": "worker"}}]
+    pod["mainContainer"] |= {
+        "command": ["python3", f"{FOLDER}/{LEAVING.name}"],
+        "volumeMounts": [{"name": "worker", "mountPath": FOLDER}],
+    }
 
 
 def is_ready(pod: dict[str, object]) -> bool:
