@@ -5,11 +5,11 @@ go on for 5 s (`dynamo/common/utils/graceful_shutdown.py` of 1.5.1 and 1.6.1).
 """
 
 import asyncio
+import importlib
 from typing import Any
 
-from dynamo.common.utils.graceful_shutdown import get_grace_period_seconds
-from dynamo.mocker import main as mocker
-
+mocker = importlib.import_module("dynamo.mocker.main")
+ending = importlib.import_module("dynamo.common.utils.graceful_shutdown")
 served: list[tuple[Any, str]] = []
 run, end = mocker.run_input, mocker.graceful_shutdown
 
@@ -22,9 +22,10 @@ def run_noted(runtime: Any, endpoint: str, config: Any) -> Any:
 async def leave_first(runtimes: list[Any]) -> None:
     for runtime, endpoint in served:
         await runtime.endpoint(endpoint).unregister_endpoint_instance()
-    await asyncio.sleep(get_grace_period_seconds())
+    await asyncio.sleep(ending.get_grace_period_seconds())
     await end(runtimes)
 
 
-mocker.run_input, mocker.graceful_shutdown = run_noted, leave_first
-mocker.main()
+if __name__ == "__main__":
+    vars(mocker).update(run_input=run_noted, graceful_shutdown=leave_first)
+    mocker.main()
