@@ -30,10 +30,18 @@ def _faults(call: Call) -> Iterator[str]:
             name = live["metadata"]["name"]
             if text is None or name not in wanted or "deletionTimestamp" in live["metadata"]:
                 continue
-            before, after = find_templates([orjson.loads(text)]), find_templates([wanted[name]])
+            applied = orjson.loads(text)
+            if _size_of(applied) != _size_of(wanted[name]):
+                continue
+            before, after = find_templates([applied]), find_templates([wanted[name]])
             for key in before.keys() & after.keys():
                 if before[key] != after[key] and _without_secrets(before[key]) == _without_secrets(after[key]):
                     yield f"{key} gets other pull secrets, although nothing else of it changes and no image is missing"
+
+
+def _size_of(workload: Mapping[str, Any]) -> Any:
+    """How many pods a group of a LeaderWorkerSet has, None of other workloads; all groups are made again when it changes."""
+    return workload["spec"].get("leaderWorkerTemplate", {}).get("size")
 
 
 def shows_missing_image(call: Call) -> bool:

@@ -100,6 +100,7 @@ class SimulatedCluster:
         self._hooks: dict[str, Hook] = {}
         self._past_events: list[RecordedEvent] = []
         self._unreconciled: dict[Ref, None] = {}
+        self._unmatched: dict[Ref, None] = {}  # Services whose pods changed
         self._garbage = False
         self._job_timers = JobTimers(self._store, self.clock)
         job_pods = JobPods(self._store, self._client("output-copier"), self.clock, setup.profiler)
@@ -314,7 +315,8 @@ class SimulatedCluster:
             dispatched += changes
             for change in changes:
                 self._garbage |= needs_collecting(change, self._store)
-                self._unreconciled |= dict.fromkeys(find_affected(self._store, change))
+                for ref in find_affected(self._store, change):
+                    (self._unmatched if ref.kind == kinds.SERVICE.kind else self._unreconciled)[ref] = None
                 self.kubelet.observe(change)
                 self._job_timers.observe(change)
                 if self._informer.is_late(change):
@@ -337,20 +339,28 @@ class SimulatedCluster:
             client.patch(ref, {"spec": {"services": {effect.service: {"replicas": effect.replicas}}}})
 
     def _possible_work(self) -> list[tuple[Collection[Any], Callable[[Any], Work]]]:
-        """What could be done now, in order: keys, and what is done about one of them."""
+        """What could be done now, in order: keys, and what is done about one of them.
+
+        All pods that are due are advanced before Services and parents look at them, so that many cost few syncs.
+        """
+
+        def reconciling(queue: dict[Ref, None]) -> Callable[[Ref], Work]:
+            return lambda ref: Work(f"reconcile {ref}", partial(self._reconcile, ref, queue))
+
         self._unreconciled |= dict.fromkeys(self._job_timers.take_due())
         syncs = (
             (controller.ready(), partial(_sync, name, controller)) for name, controller in self._controllers.items()
         )
         return [
             (("garbage",) if self._garbage else (), lambda _: Work("collect garbage", self._collect_garbage)),
-            (self._unreconciled, lambda ref: Work(f"reconcile {ref}", partial(self._reconcile, ref))),
+            (self._unreconciled, reconciling(self._unreconciled)),
             (
                 self._informer.pending_kinds(),
                 lambda key: Work(f"see a change of a {key[1]}", partial(self._deliver, key)),
             ),
-            *syncs,
             (self.kubelet.due(), lambda ref: Work(f"advance {ref}", partial(self.kubelet.advance, ref))),
+            (self._unmatched, reconciling(self._unmatched)),
+            *syncs,
         ]
 
     def _build_controller(self, spec: ControllerSpec) -> Controller:
@@ -373,8 +383,8 @@ class SimulatedCluster:
         self._garbage = False
         collect_garbage(self._store, self._client("garbage-collector"))
 
-    def _reconcile(self, ref: Ref) -> None:
-        del self._unreconciled[ref]
+    def _reconcile(self, ref: Ref, queue: dict[Ref, None]) -> None:
+        del queue[ref]
         reconcile(self._store, self._client("workload-controller"), ref, self.clock.timestamp)
 
     def _client(self, actor: str) -> Client:

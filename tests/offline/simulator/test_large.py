@@ -8,10 +8,10 @@ from hooks import contract
 from hooks.k8s import kinds
 from hooks.k8s.conditions import READY, find_condition
 from hooks.offline.simulator.workloads.pods import PodFault
-from tests import make
+from tests import effort, make
 from tests.offline.simulator.hooked import build_switchable
 
-SERVICES, REPLICAS = 10, 10
+SERVICES, REPLICAS = effort.LARGE_GRAPH
 MOST_BYTES = 2**20
 
 
@@ -21,12 +21,12 @@ def test_graph_of_many_pods_is_ready_and_explained_and_its_calls_are_small(insta
     cluster = build_switchable(installed, {}, note=lambda body: sizes.append(len(body)))
     services = {f"w{index}": make.service(replicas=REPLICAS) for index in range(SERVICES)}
     cluster.create(make.graph(services))
-    cluster.run_for(120)
+    cluster.run_for(300)
     assert ready(cluster)["status"] == "True"
     pods = [pod["metadata"]["name"] for pod in cluster.list_kind(kinds.POD, "default")]
     assert len(pods) == SERVICES * REPLICAS
     cluster.break_pods(pods[-1], PodFault.CRASH_LOOP)
-    cluster.run_for(30)
+    cluster.run_for(60)
     assert "CrashLoop" in ready(cluster)["message"]
     assert pods[-1] in ready(cluster)["message"]
     assert max(sizes) < MOST_BYTES
