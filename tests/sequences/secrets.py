@@ -40,7 +40,7 @@ def _faults(call: Call) -> Iterator[str]:
 
 
 def _size_of(workload: Mapping[str, Any]) -> Any:
-    """How many pods a group of a LeaderWorkerSet has, None of other workloads; all groups are made again when it changes."""
+    """How many pods a group of a LeaderWorkerSet has, None of other workloads; a change makes all groups again."""
     return workload["spec"].get("leaderWorkerTemplate", {}).get("size")
 
 
