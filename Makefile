@@ -68,9 +68,15 @@ golden: $(VENV)/.tested ## rewrite what is generated: golden answers, CRDs, the 
 		tests/test_golden.py tests/test_rendering_revision.py tests/graph/request/test_profiling_job.py \
 		tests/docs/test_reference.py tests/docs/test_argocd_health.py tests/offline/picture/test_forms.py tests/monitoring/test_dashboards.py
 
+# Every page is read anew: Sphinx warns of a fault only when it reads the page.
 docs: $(VENV)/.tested ## build the pages in docs/ as a site, into site/
 	@$(call INSTALL,test,[docs])
-	$(BIN)/mkdocs build --strict
+	$(BIN)/python -m sphinx -W --keep-going --quiet --fresh-env --write-all --conf-dir docs/.site -d site/.read docs site
+	@echo "wrote site/index.html"
+
+.PHONY: pictures
+pictures: $(VENV)/.tested ## draw the pictures of the pages again: casts, a graph, dashboards; needs Graphviz and Prometheus
+	$(BIN)/python -m tests.docs.pictures
 
 cluster: $(VENV)/.tested ## tests on a real kube-apiserver, where Go and etcd are installed
 	$(BIN)/pytest -n auto --cluster $(CLUSTER_TESTS)

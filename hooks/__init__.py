@@ -138,6 +138,8 @@ Where is …?
 * the table of the Go operator's values: chart/platform/files/upstream-values.yaml
 * what a user's unit test calls: hooks/offline/testing/dynamo.py
 * a page for users, and what writes its generated parts: docs, tests/docs/reference.py
+* the site of the pages, and what it makes of a page: docs/.site/conf.py, docs/.site/page_sources.py
+* a picture on the pages: tests/docs/pictures
 * the Metacontroller of the tests: hooks/offline/simulator/metacontroller
 * how a hook is asked, and what Metacontroller makes of the answer: hooks/world/asking.py, hooks/world/applying.py
 * what a user's cluster has, read once for all commands: hooks/operating/live_world.py, hooks/operating/live_reader.py

@@ -2,12 +2,13 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
+from typing import Any
 
 from hooks.api.base import read_parent
 from hooks.api.model import Model
 from hooks.k8s.types import ReadManifest
 from hooks.offline.picture.live import read_model_state, summarize
-from hooks.offline.picture.parts import Box, BoxRole, Link, LinkKind, State, clean
+from hooks.offline.picture.parts import Box, BoxRole, Link, LinkKind, State, clean, natural_order
 from hooks.offline.picture.services import ShownService
 from hooks.policy.identity import model_hash
 
@@ -20,9 +21,12 @@ _NAMED = 10
 def read_models(manifests: Iterable[ReadManifest]) -> tuple[Model, ...]:
     """The models, sorted by base, name of the model and name of the object."""
     models = (read_parent(Model, manifest)[0] for manifest in manifests)
-    return tuple(
-        sorted(models, key=lambda m: (m.spec.base_model_name, m.spec.model_name, m.metadata.namespace, m.metadata.name))
-    )
+    return tuple(sorted(models, key=_place))
+
+
+def _place(model: Model) -> tuple[Any, ...]:
+    spec, metadata = model.spec, model.metadata
+    return (spec.base_model_name, natural_order(spec.model_name), metadata.namespace, natural_order(metadata.name))
 
 
 def find_serving(model: Model, services: Iterable[ShownService]) -> tuple[ShownService, ...]:

@@ -3,10 +3,13 @@
 All texts are already clean: on one line, and without characters that cannot be seen. They are not escaped.
 """
 
+import re
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+
+_NUMBERED = re.compile(r"([^0-9]*)([0-9]*)")
 
 
 class BoxRole(StrEnum):
@@ -108,6 +111,11 @@ class Picture:
     boxes: tuple[Box, ...]
     links: tuple[Link, ...]
     state: State | None = None
+
+
+def natural_order(name: str) -> tuple[tuple[str, int], ...]:
+    """The key that sorts names as a person does: `worker-2` before `worker-10`."""
+    return tuple((text, int(digits or -1)) for text, digits in _NUMBERED.findall(name))
 
 
 def clean(text: str) -> str:

@@ -22,7 +22,7 @@ from hooks.metacontroller.controllers import declared_by
 from hooks.metacontroller.parent_key import make_parent_key
 from hooks.offline.picture.live import read_graph_state, read_reasons, read_service_state
 from hooks.offline.picture.models import draw_models
-from hooks.offline.picture.parts import Box, BoxRole, Link, LinkKind, Picture, clean
+from hooks.offline.picture.parts import Box, BoxRole, Link, LinkKind, Picture, clean, natural_order
 from hooks.offline.picture.relations import find_relations
 from hooks.offline.picture.services import ShownService, count, describe_service, read_service
 from hooks.policy import identity
@@ -82,7 +82,8 @@ def draw_components(parents: Sequence[Manifest], around: Surroundings) -> Pictur
     """
     declared = around.declared_by(contract.COMPONENT)
     seen = _observe_nothing(declared, has_leader_worker_sets=kinds.LEADER_WORKER_SET in declared)
-    components = [parse_parent(ComponentDeployment, parent) for parent in parents]
+    parsed = (parse_parent(ComponentDeployment, parent) for parent in parents)
+    components = sorted(parsed, key=lambda one: natural_order(one.metadata.name))
     services = tuple(
         read_service(component, seen, around.settings, key=f"s{index}") for index, component in enumerate(components)
     )
@@ -107,7 +108,7 @@ def _read_services(plan: GraphPlan, seen: ObservedGraph, settings: Settings) -> 
     adapters = {adapter.service: adapter.name for adapter in plan.adapters}
     left = {one.service for one in plan.grove.services if one.replicas is None} if plan.grove else set()
     observed = _observe_nothing(seen.installed, has_leader_worker_sets=True)
-    for index, component in enumerate(plan.components):
+    for index, component in enumerate(sorted(plan.components, key=lambda one: natural_order(one.service))):
         yield read_service(
             _as_component(plan, component),
             observed,

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from hooks.offline.picture.parts import BoxRole, LinkKind
+from hooks.offline.picture.parts import BoxRole, LinkKind, natural_order
 from tests import make
 from tests.offline.picture.drawn import DRAWN, draw, engine, lines, links, model, pictures_of
 
@@ -155,3 +155,15 @@ def test_image_is_shown_without_registry_and_with_a_short_digest() -> None:
     worker = {**engine()}
     worker["extraPodSpec"]["mainContainer"]["image"] = image
     assert "engine:1.2@sha256:0123456789ab…" in lines(draw(make.graph({"W": worker})), "W")
+
+
+def test_names_are_sorted_as_a_person_sorts_them() -> None:
+    services = {f"worker-{number}": engine("m/1", modelRef={"name": "m/1"}) for number in (10, 9, 2, 1)}
+    picture = draw(make.graph(services), *(model(f"a{number}", "m/1") for number in (10, 2, 1)))
+    assert [box.title for box in picture.boxes if box.role is BoxRole.WORKER] == [f"worker-{n}" for n in (1, 2, 9, 10)]
+    assert [box.title for box in picture.boxes if box.role is BoxRole.ADAPTER] == ["org/a1", "org/a2", "org/a10"]
+
+
+def test_names_without_a_number_come_first_and_any_name_has_an_order() -> None:
+    names = ["b", "a10", "a2", "2a", "a", "", "a2b10", "a2b9"]
+    assert sorted(names, key=natural_order) == ["", "2a", "a", "a2", "a2b9", "a2b10", "a10", "b"]
