@@ -68,7 +68,7 @@ golden: $(VENV)/.tested ## rewrite what is generated: golden answers, CRDs, the 
 		tests/test_golden.py tests/test_rendering_revision.py tests/graph/request/test_profiling_job.py \
 		tests/docs/test_reference.py tests/docs/test_argocd_health.py tests/offline/picture/test_forms.py tests/monitoring/test_dashboards.py
 
-# Every page is read anew: Sphinx warns of a fault only when it reads the page.
+# Every page is read again: Sphinx warns of a fault only when it reads the page.
 docs: $(VENV)/.tested ## build the pages in docs/ as a site, into site/
 	@$(call INSTALL,test,[docs])
 	$(BIN)/python -m sphinx -W --keep-going --quiet --fresh-env --write-all --conf-dir docs/.site -d site/.read docs site

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-MISSING = "no chromium on PATH (apt-get install chromium): nobody looks at the pages in a browser"
+MISSING = "no chromium on PATH (apt-get install chromium): the pages are not measured"
 SECONDS = 300
 MEASURE = Path(__file__).with_name("measure.html")
 

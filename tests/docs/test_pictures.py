@@ -1,4 +1,4 @@
-"""The pictures of the pages show what the project does now; `make pictures` draws them anew."""
+"""The pictures of the pages show what the project does now; `make pictures` draws them again."""
 
 import re
 import xml.etree.ElementTree as ET
