@@ -31,6 +31,21 @@ GRAPHS ?= 10
 RELEASES ?= 0.9.1 1.6.1
 EXAMPLE ?= examples/vllm-disagg.yaml examples/vllm-lora.yaml
 
+# `make image`, `push`, `deploy` and `undeploy`: REGISTRY=registry.example.com/ai, and what else differs from here.
+REGISTRY ?=
+IMAGE ?= $(if $(REGISTRY),$(REGISTRY)/)dynamo-hooks
+TAG ?= $(shell sed -n 's/^version = "\(.*\)"/\1/p' pyproject.toml)
+BUILD_OPTIONS ?=
+NAMESPACE ?= dynamo-system
+DEPLOY_OPTIONS ?= --wait
+# The first of them that works, a Docker without its daemon does not: BUILDER=podman takes another.
+BUILDER ?= $(shell for program in docker podman buildah; do $$program version >/dev/null 2>&1 && echo $$program && break; done)
+NEED_BUILDER = [ -n "$$builder" ] || { echo "make $@ needs docker, podman or buildah, and none of them works here: install one (apt install buildah) or start its daemon"; exit 1; }
+# Helm if it is there, else kubectl with the plain manifests.
+DEPLOYER ?= $(shell for program in helm kubectl; do command -v $$program >/dev/null && echo $$program && break; done)
+NEED_DEPLOYER = [ -n "$$deployer" ] || { echo "make $@ needs helm or kubectl, and neither is here"; exit 1; }
+PLAIN = kubectl kustomize metacontroller | sed 's|dynamo-hooks:[0-9][0-9A-Za-z.-]*$$|$(IMAGE):$(TAG)|'
+
 # FULL=1, as CI=true, lets the tests try all generated cases: tests/effort.py reads it.
 export FULL
 
@@ -38,7 +53,8 @@ export FULL
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types tests unit golden docs cluster alone bench bench-cluster faults compatibility e2e lock sbom audit schemas clean
+.PHONY: help demo test lint types tests unit golden docs cluster alone bench bench-cluster faults compatibility e2e lock sbom audit schemas image push deploy undeploy \
+	deploy-by-helm undeploy-by-helm deploy-by-kubectl undeploy-by-kubectl clean
 
 help: ## what there is to make
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -132,6 +148,41 @@ schemas: $(VENV)/.installed ## JSON Schemas of all kinds and versions, for edito
 	@$(BIN)/dynamo-hooks schema --directory dist/schemas
 	@tar -czf dist/schemas.tar.gz -C dist schemas && rm -r dist/schemas
 	@echo "wrote dist/schemas.tar.gz"
+
+image: ## build the image by docker, podman or buildah: REGISTRY=registry.example.com/ai TAG=0.1.0
+	@builder='$(BUILDER)'; $(NEED_BUILDER); set -x; $$builder build $(BUILD_OPTIONS) --tag $(IMAGE):$(TAG) .
+
+push: ## push the image that `make image` built: REGISTRY=registry.example.com/ai
+	@case '$(IMAGE)' in */*) ;; *) echo "make push needs to know where to: make push REGISTRY=registry.example.com/ai"; exit 1;; esac
+	@builder='$(BUILDER)'; $(NEED_BUILDER); set -x; $$builder push $(IMAGE):$(TAG)
+
+deploy: ## install or upgrade the hooks by helm, or else kubectl, in the cluster of your kubeconfig
+	@deployer='$(DEPLOYER)'; $(NEED_DEPLOYER); $(MAKE) --no-print-directory deploy-by-$$deployer
+
+undeploy: ## remove what `make deploy` installed; CRDs, graphs and their pods stay
+	@deployer='$(DEPLOYER)'; $(NEED_DEPLOYER); $(MAKE) --no-print-directory undeploy-by-$$deployer
+
+deploy-by-helm:
+	helm upgrade --install dynamo-hooks chart/ --namespace $(NAMESPACE) --create-namespace \
+		--set image.repository=$(IMAGE),image.tag=$(TAG) $(DEPLOY_OPTIONS)
+
+undeploy-by-helm:
+	helm uninstall dynamo-hooks --namespace $(NAMESPACE) --wait
+
+# Their namespace is fixed. Metacontroller reads the token when a controller starts, so the Secret comes first.
+deploy-by-kubectl:
+	kubectl create namespace dynamo-system --dry-run=client --output yaml | kubectl apply --filename -
+	@kubectl --namespace dynamo-system get secret dynamo-hooks-callers >/dev/null 2>&1 \
+		|| head -c 32 /dev/urandom | od -An -v -tx1 | tr -d ' \n' \
+		| kubectl --namespace dynamo-system create secret generic dynamo-hooks-callers --from-file=token=/dev/stdin
+	$(PLAIN) | kubectl apply --filename -
+	kubectl --namespace dynamo-system rollout status deployment/dynamo-hooks
+
+# Never the CRDs, with which all graphs would go, nor the namespace, in which other things may be.
+undeploy-by-kubectl: $(VENV)/.installed
+	$(BIN)/dynamo-hooks prepare-uninstall
+	$(PLAIN) | awk -v RS='---\n' '!/(^|\n)kind: (CustomResourceDefinition|Namespace)\n/ { printf "---\n%s", $$0 }' \
+		| kubectl delete --ignore-not-found --filename -
 
 clean: ## remove what the other targets made
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis tests/cluster/.bin bench/results dist site

@@ -94,6 +94,7 @@ Where is …?
 * how a cluster returns to the Go operator: hooks/operating/migration/way_back.py, hooks/operating/migration/origin.py
 * which addresses of engines are called: hooks/model/engine_addresses.py, hooks/model/pod_addresses.py
 * who may call the hooks: hooks/serving/callers.py
+* the sync id and the trace of a call: hooks/serving/origin.py
 * the limits against slow peers: hooks/serving/worker.py, hooks/serving/strangers.py
 * which call is computed now: hooks/serving/turns.py
 * an alert, and what to do about it: chart/files/monitoring/alerts.yaml, docs/runbooks.md

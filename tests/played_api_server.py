@@ -138,6 +138,8 @@ def served_api_server(folder: Path) -> Iterator[tuple[PlayedApiServer, str]]:
             self.end_headers()
             self.wfile.write(text.encode())
 
+        do_DELETE = do_GET  # noqa: N815 - the name that http.server looks for
+
         def log_message(self, *_arguments: object) -> None:
             """Say nothing: `played.asked` has each request."""
 

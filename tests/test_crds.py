@@ -63,7 +63,7 @@ def test_entry_at_the_end_of_its_file_makes_a_definition_of_both_versions() -> N
 
 
 def test_kustomization_lists_every_file_and_nothing_else() -> None:
-    listed = yaml.load((CRDS / "kustomization.yaml").read_text(), yaml.CSafeLoader)["resources"]
+    listed = yaml.load((CRDS / "Kustomization").read_text(), yaml.CSafeLoader)["resources"]
     assert sorted(listed) == sorted(file_of(kind).name for kind in KINDS)
     assert sorted(path.name for path in CRDS.glob("nvidia.com_*")) == sorted(listed)
 

@@ -14,7 +14,16 @@
 {{- if and .Values.hostNetwork (include "dynamo-hooks.servesApiServer" .) (eq (int .Values.server.port) (int .Values.admission.port)) -}}
 {{- fail "server.port and admission.port are the same: both containers of a pod share its network." -}}
 {{- end -}}
+{{- if .Values.crds.only -}}
+{{- if not .Values.crds.install -}}
+{{- fail "crds.only=true and crds.install=false leave nothing to install: leave out one of them." -}}
+{{- end -}}
+{{- if .Values.v1beta1.enabled -}}
+{{- fail "crds.only=true installs v1alpha1: v1beta1.enabled needs the pods of the hooks, which convert objects. Install the CRDs with the hooks (crds.only=false), or print them with `dynamo-hooks crds --v1beta1`." -}}
+{{- end -}}
+{{- else -}}
 {{- include "dynamo-hooks.refuseVanishing" . -}}
+{{- end -}}
 {{- include "dynamo-hooks.refuseUnservedOwners" . -}}
 {{- end }}
 

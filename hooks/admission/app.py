@@ -25,6 +25,7 @@ from hooks.problems import HERE, texts_of
 from hooks.rules import reading
 from hooks.serving.logs import logger
 from hooks.serving.metrics import AdmissionMetrics, create_admission_metrics, record_review
+from hooks.serving.origin import SYNC_ID, trace_fields
 from hooks.serving.web import BY_ITSELF, ServedBy, create_bare_app, read_body
 from hooks.settings import Settings
 from hooks.validation.review import Review, Verdict
@@ -168,12 +169,12 @@ def _review(call: AdmissionCall, context: AdmissionContext) -> Review:
 
 def _end(response: Response) -> Response:
     """Return the id and write the call's line; probes of the server itself are not logged."""
-    response.headers["X-Request-Id"] = g.sync_id
+    response.headers[SYNC_ID] = g.sync_id
     if "call" not in g and request.endpoint is not None:
         return response
     is_conversion = g.get("call") == "convert"
     place = {} if is_conversion else {"call": g.get("call", ""), "resource": g.get("plural", "")}
-    fields = {"sync_id": g.sync_id, **place, **g.get("fields", {})}
+    fields = {"sync_id": g.sync_id, **trace_fields(g.get("traceparent", "")), **place, **g.get("fields", {})}
     if "fault" in g:
         fields["fault"] = g.fault
     fields.update(status=response.status_code, duration_ms=round((time.perf_counter() - g.started) * 1000, 3))

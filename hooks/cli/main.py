@@ -3,6 +3,7 @@
 import importlib
 import os
 from difflib import get_close_matches
+from importlib.util import find_spec
 from typing import Any, ClassVar
 
 import click
@@ -49,6 +50,8 @@ class LazyGroup(click.Group):
         ),
     }
     """The commands of the help's later sections, by title; all others are in the first."""
+    only_unix = frozenset({"serve", "serve-admission", "prober", "simulate"})
+    """What starts a server, which is gunicorn; all other commands also run on Windows."""
     first_section = "Before you apply, without a cluster"
 
     def main(self, *args: Any, **kwargs: Any) -> Any:
@@ -65,6 +68,11 @@ class LazyGroup(click.Group):
         """Import `hooks.cli.<command>` and take its command; a dash in the command is an underscore in Python."""
         if cmd_name not in self.modules:
             return None
+        if cmd_name in self.only_unix and find_spec("fcntl") is None:
+            raise click.ClickException(
+                f"{cmd_name} needs Linux: run it in a container or in the Windows Subsystem for Linux. "
+                "All other commands work here"
+            )
         name = cmd_name.replace("-", "_")
         command = getattr(importlib.import_module(f"hooks.cli.{name}"), name)
         assert isinstance(command, click.Command)  # noqa: S101 - a module's command is named like the module

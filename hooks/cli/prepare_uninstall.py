@@ -2,13 +2,14 @@
 
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import click
 
-from hooks.cli.account_options import account_options
+from hooks.cli.cluster_options import Connection, connect, connection_options
 from hooks.clients.api_server import ApiServer, Refused
-from hooks.operating.departure import Departure
+from hooks.operating.departure import Departure, Talk
 
 _SECONDS = 540.0
 
@@ -16,7 +17,7 @@ _SECONDS = 540.0
 @click.command(
     epilog="""\b
 Examples:
-  dynamo-hooks prepare-uninstall
+  dynamo-hooks prepare-uninstall --context my-cluster
   dynamo-hooks prepare-uninstall --installation team-a --namespace team-a --webhooks dynamo-hooks
   dynamo-hooks prepare-uninstall --server https://10.0.0.1:6443 --token-file token --ca-file ca.crt"""
 )
@@ -35,14 +36,14 @@ Examples:
     metavar="NAME",
     help="A CustomResourceDefinition that these hooks convert. It serves v1alpha1 only afterwards.",
 )
-@account_options
+@connection_options
 def prepare_uninstall(
     *,
     installation: str,
     namespace: str,
     webhooks: str,
     definitions: tuple[str, ...],
-    find_server: Callable[[], ApiServer],
+    connection: Connection,
 ) -> None:
     """Delete the installation's controllers and remove their finalizers from all objects of Dynamo.
 
@@ -51,7 +52,7 @@ def prepare_uninstall(
     installation are named, with the command that removes it. The command may be run again at any time.
     """
     try:
-        with find_server().converse(_SECONDS) as talk:
+        with _open(connection) as talk:
             departure = Departure(
                 talk=talk,
                 installation=installation,
@@ -66,3 +67,15 @@ def prepare_uninstall(
         click.echo(str(error), err=True)
         sys.exit(1)
     click.echo("nothing waits for these hooks any more")
+
+
+@contextmanager
+def _open(connection: Connection) -> Iterator[Talk]:
+    """The API server that the options name; if they name none, the pod's with its account, or the kubeconfig's."""
+    account = ApiServer.in_cluster()
+    if account is not None and connection == Connection():
+        with account.converse(_SECONDS) as talk:
+            yield talk
+    else:
+        with connect(connection) as cluster:
+            yield cluster

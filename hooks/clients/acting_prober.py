@@ -13,6 +13,7 @@ from hooks.errors import LeaveAlone, ProberUnavailable
 from hooks.model.prober_client import RELAY_PATH, RETRY_SECONDS, ProberClient
 from hooks.model.prober_messages import LoadReport, LoadRequest
 from hooks.serving.background import start_repeating
+from hooks.serving.origin import UNKNOWN, Origin
 from hooks.settings import Settings
 
 ADDRESS_VARIABLE = "POD_IP"
@@ -44,7 +45,7 @@ class ActingProber:
     token: Callable[[], str] = lambda: ""
     _others: dict[str, ProberClient] = field(default_factory=dict)
 
-    def ask(self, request: LoadRequest, sync_id: str = "") -> LoadReport:
+    def ask(self, request: LoadRequest, origin: Origin = UNKNOWN) -> LoadReport:
         """The acting prober's report.
 
         Raises:
@@ -55,7 +56,7 @@ class ActingProber:
         if not standing.is_own and not standing.url:
             _refuse(standing)
         try:
-            return (self.own if standing.is_own else self._find(standing.url)).ask(request, sync_id)
+            return (self.own if standing.is_own else self._find(standing.url)).ask(request, origin)
         except LeaveAlone as refusal:
             _refuse(standing, refusal)
         except ProberUnavailable as error:

@@ -80,7 +80,7 @@ def _folder(name: str) -> Traversable:
 
 
 def _is_crd(name: str) -> bool:
-    return name.endswith(".yaml") and name != "kustomization.yaml"
+    return name.endswith(".yaml")
 
 
 def _parse(text: str) -> dict[str, Any]:

@@ -10,10 +10,12 @@ from hooks.metacontroller.protocol import SyncAnswer, SyncRequest
 from hooks.model.pod_addresses import CheckAddresses, NamedAddress, Verdicts
 from hooks.model.prober_messages import LoadReport, LoadRequest
 from hooks.model.sync import ModelCall, find_addresses, plan_request
+from hooks.serving.origin import UNKNOWN, Origin
+from hooks.serving.web import find_origin
 from hooks.settings.facts import Facts
 
-AskProber = Callable[[LoadRequest, str], LoadReport]
-"""Sends the wanted adapters and the sync id to the prober, and returns its report.
+AskProber = Callable[[LoadRequest, Origin], LoadReport]
+"""Sends the wanted adapters, and of which call they are, to the prober, and returns its report.
 
 Raises `ProberUnavailable`, or `LeaveAlone` while no prober acts.
 """
@@ -56,8 +58,8 @@ def _check(check: CheckAddresses, addresses: tuple[NamedAddress, ...]) -> Verdic
 
 
 def _ask(ask: AskProber, wanted: LoadRequest) -> LoadReport:
-    """The prober's report; in a server it is kept for a recording, and the prober logs the call's id."""
+    """The prober's report; in a server it is kept for a recording, and the prober logs the call's id and trace."""
     if not has_app_context():
-        return ask(wanted, "")
-    g.report = report = ask(wanted, g.sync_id)
+        return ask(wanted, UNKNOWN)
+    g.report = report = ask(wanted, find_origin())
     return report

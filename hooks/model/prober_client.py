@@ -15,6 +15,7 @@ from hooks.errors import LeaveAlone, ProberUnavailable
 from hooks.k8s.messages import one_line, without_user
 from hooks.model.prober_messages import LoadReport, LoadRequest, Term, read_message, write_message
 from hooks.model.prober_token import read_token
+from hooks.serving.origin import UNKNOWN, Origin
 
 RELAY_PATH = "/prober"
 """Where the hooks of a pod pass requests of other pods on to their own prober."""
@@ -42,14 +43,14 @@ class ProberClient:
         self._timeout = timeout
         self._local = threading.local()
 
-    def ask(self, request: LoadRequest, sync_id: str = "") -> LoadReport:
-        """The prober's report on a request; the prober logs `sync_id`.
+    def ask(self, request: LoadRequest, origin: Origin = UNKNOWN) -> LoadReport:
+        """The prober's report on a request; the prober logs the call that it is part of.
 
         Raises:
             ProberUnavailable: no answer in time, or not a report.
             LeaveAlone: this prober does not act now, or the request is outdated.
         """
-        answer = self.send(request.namespace, request.name, write_message(request), sync_id)
+        answer = self.send(request.namespace, request.name, write_message(request), origin)
         try:
             return read_message(answer, LoadReport)
         except (msgspec.MsgspecError, ValueError) as error:
@@ -57,14 +58,14 @@ class ProberClient:
                 "the prober's answer is not a report; run hooks and prober of one version"
             ) from error
 
-    def send(self, namespace: str, name: str, body: bytes, sync_id: str) -> bytes:
+    def send(self, namespace: str, name: str, body: bytes, origin: Origin) -> bytes:
         """The prober's answer to a request that is written already.
 
         Raises:
             ProberUnavailable: no answer in time, or one that says that it does not work.
             LeaveAlone: this prober does not act now, or the request is outdated.
         """
-        return self._put(f"/v1/models/{quote(namespace, safe='')}/{quote(name, safe='')}", body, sync_id)
+        return self._put(f"/v1/models/{quote(namespace, safe='')}/{quote(name, safe='')}", body, origin)
 
     def set_term(self, term: Term) -> None:
         """Begin, renew or end the time for which the prober acts.
@@ -88,9 +89,9 @@ class ProberClient:
         if response.status_code != HTTPStatus.OK:
             raise ProberUnavailable(f"the prober says that it does not work; {_HINT}")
 
-    def _put(self, path: str, body: bytes, sync_id: str = "") -> bytes:
+    def _put(self, path: str, body: bytes, origin: Origin = UNKNOWN) -> bytes:
         token = self._token if isinstance(self._token, str) else self._token()
-        headers = {"X-Request-Id": sync_id} if sync_id else {}
+        headers = origin.headers
         if token:
             headers["Authorization"] = f"Bearer {token}"
         try:

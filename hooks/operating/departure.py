@@ -15,11 +15,11 @@ the command that hands them to the installation for the whole cluster: whether i
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Any
+from typing import Any, Protocol
 from urllib.parse import urlencode
 
 from hooks import contract
-from hooks.clients.api_server import Conversation, Refused, collection_path, read_pages
+from hooks.clients.api_server import MERGE_PATCH, Refused, ServerAnswer, collection_path, read_pages
 from hooks.crds.versions import find_conversion_patch, find_foreign_storage, find_serving_patch
 from hooks.k8s.types import GroupVersionKind, Manifest
 from hooks.metacontroller import install_files
@@ -39,6 +39,21 @@ _ROUNDS = 20
 _ATTEMPTS = 3
 
 
+class Talk(Protocol):
+    """Requests to an API server, as a pod's account or as a person."""
+
+    def ask(
+        self,
+        method: str,
+        path: str,
+        body: Mapping[str, Any] | None = None,
+        *,
+        also: tuple[HTTPStatus, ...] = (),
+        patch: str = MERGE_PATCH,
+    ) -> ServerAnswer:
+        """The answer: a success, or a status in `also`; raises `Refused` for any other."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Departure:
     """An installation that is about to be removed.
@@ -48,7 +63,7 @@ class Departure:
     seconds.
     """
 
-    talk: Conversation
+    talk: Talk
     installation: str
     namespace: str
     webhooks: str
@@ -84,7 +99,7 @@ class Departure:
         """Let a CRD serve v1alpha1 only; what was done, empty if it does so already or does not exist."""
         path = f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{name}"
         for _ in range(_ATTEMPTS):
-            found = self.talk.find(path)
+            found = self._get(path)
             if not found or not (patch := find_serving_patch(found)):
                 return ""
             if foreign := find_foreign_storage(found):
@@ -111,7 +126,8 @@ class Departure:
             return f"it is not known which objects name their owners by it, because {'; '.join(found.unread)}"
         return found.sentence
 
-    def _get(self, path: str, query: Mapping[str, str | int]) -> Mapping[str, Any] | None:
+    def _get(self, path: str, query: Mapping[str, str | int] | None = None) -> Mapping[str, Any] | None:
+        """The JSON object at a path; None if there is nothing."""
         asked = f"{path}?{urlencode(query)}" if query else path
         answer = self.talk.ask("GET", asked, also=(HTTPStatus.NOT_FOUND,))
         return None if answer.status == HTTPStatus.NOT_FOUND else answer.body
@@ -168,7 +184,7 @@ class Departure:
             answer = self.talk.ask("PATCH", path, change, also=(HTTPStatus.CONFLICT, HTTPStatus.NOT_FOUND))
             if answer.status != HTTPStatus.CONFLICT:
                 return True
-            current = self.talk.find(path)
+            current = self._get(path)
             if current is None:
                 return True
         raise Refused(f"PATCH {path}: others write it at the same time; try again")

@@ -5,10 +5,11 @@ from collections.abc import Callable
 from flask import Flask, Response, request
 
 from hooks.serving.callers import RefuseCaller
+from hooks.serving.origin import Origin, read_origin
 from hooks.serving.web import expect_token, read_body
 
-Send = Callable[[str, str, bytes, str], bytes]
-"""Sends a model's namespace and name, a body and the sync id to this pod's prober, and returns its answer."""
+Send = Callable[[str, str, bytes, Origin], bytes]
+"""Sends a model's namespace and name, a body and of which call it is to this pod's prober, and returns its answer."""
 
 
 def serve_relay(app: Flask, path: str, send: Send, refuse: RefuseCaller | None) -> None:
@@ -17,7 +18,7 @@ def serve_relay(app: Flask, path: str, send: Send, refuse: RefuseCaller | None) 
     def relay(namespace: str, name: str) -> Response:
         expect_token(refuse)
         body = read_body(app.config["MAX_CONTENT_LENGTH"] - 1)
-        answer = send(namespace, name, body, request.headers.get("X-Request-Id", ""))
+        answer = send(namespace, name, body, read_origin(request.headers))
         return Response(answer, mimetype="application/json")
 
     app.add_url_rule(f"{path}/v1/models/<namespace>/<name>", "prober_relay", relay, methods=["PUT"])

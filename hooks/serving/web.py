@@ -1,5 +1,6 @@
 """What hooks and admission have in common: request ids, bodies of limited size, health probes, errors as one line."""
 
+import sys
 import time
 import uuid
 from collections.abc import Callable
@@ -9,7 +10,6 @@ from pathlib import Path
 
 import orjson
 from flask import Flask, Response, current_app, g, request
-from gunicorn.http.errors import ParseException
 from werkzeug.exceptions import HTTPException, RequestEntityTooLarge
 
 from hooks.errors import BodyTooLarge, HookError, InvalidRequest, InvalidSpec, LeaveAlone, UnknownCaller
@@ -18,6 +18,7 @@ from hooks.metacontroller.resting import MAX_RESTING_BYTES
 from hooks.problems import describe_problem
 from hooks.serving.callers import RefuseCaller
 from hooks.serving.logs import logger
+from hooks.serving.origin import SYNC_ID, Origin, read_trace, trace_fields
 from hooks.serving.strangers import CALLER, NOBODY, Caller
 from hooks.serving.turns import AT_ONCE, Turns
 
@@ -114,7 +115,7 @@ def read_body(limit: int) -> bytes:
         g.body = body = request.get_data(cache=False)
     except RequestEntityTooLarge as error:
         raise _too_large(limit) from error
-    except (OSError, ParseException) as error:
+    except _faults_of_reading() as error:
         raise InvalidRequest(f"the body cannot be read: {error or type(error).__name__}") from error
     if len(body) > limit:
         raise _too_large(limit)
@@ -122,6 +123,12 @@ def read_body(limit: int) -> bytes:
     current_app.extensions[_TURNS].take(len(body))
     g.turn = len(body)
     return body
+
+
+def _faults_of_reading() -> tuple[type[Exception], ...]:
+    """What reading a body raises: gunicorn's parser has an exception of its own. Windows has no gunicorn."""
+    errors = sys.modules.get("gunicorn.http.errors")
+    return (OSError,) if errors is None else (OSError, errors.ParseException)
 
 
 def _end_turn(_error: BaseException | None) -> None:
@@ -157,7 +164,14 @@ def _one_line(text: str) -> str:
 
 def _begin() -> None:
     g.started = time.perf_counter()
-    g.sync_id = _choose_id(request.headers.get("X-Request-Id", ""))
+    g.sync_id = _choose_id(request.headers.get(SYNC_ID, ""))
+    if found := read_trace(request.headers):
+        g.traceparent = found
+
+
+def find_origin() -> Origin:
+    """The current call, as other programs are told of it."""
+    return Origin(sync_id=g.sync_id, traceparent=g.get("traceparent", ""))
 
 
 def _choose_id(asked: str) -> str:
@@ -188,7 +202,8 @@ def _answer_failure(error: Exception) -> Response:
     if isinstance(error, HookError) and error.status != HTTPStatus.INTERNAL_SERVER_ERROR:
         g.fault = _one_line(str(error))
     else:
-        logger.error("the hook failed", exc_info=error, extra={"fields": {"sync_id": g.sync_id, "path": request.path}})
+        fields = {"sync_id": g.sync_id, **trace_fields(g.get("traceparent", "")), "path": request.path}
+        logger.error("the hook failed", exc_info=error, extra={"fields": fields})
         reason = str(error) if isinstance(error, HookError) else f"a bug of the hook ({type(error).__name__})"
         g.fault = _one_line(f"{reason}; nothing was changed, the hooks' log has more under sync id {g.sync_id}")
     response = _fault(error.status if isinstance(error, HookError) else 500, error)

@@ -229,13 +229,16 @@ def test_denial_is_counted_under_each_rule_that_was_broken() -> None:
     }
 
 
+TRACE = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+
+
 def test_one_line_is_logged_with_the_verdict(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
     data = orjson.dumps(review(dryRun=True))
     answer = (
         admission_app(REFUSED)
         .test_client()
-        .post(f"/admission/validate/{GRAPHS}", data=data, headers={"X-Request-Id": "mine"})
+        .post(f"/admission/validate/{GRAPHS}", data=data, headers={"X-Request-Id": "mine", "traceparent": TRACE})
     )
     assert answer.headers["X-Request-Id"] == "mine"
     (fields,) = (record.fields for record in caplog.records if record.message == "admission")  # type: ignore[attr-defined]
@@ -243,6 +246,7 @@ def test_one_line_is_logged_with_the_verdict(caplog: pytest.LogCaptureFixture) -
     assert duration > 0
     assert fields == {
         "sync_id": "mine",
+        "trace_id": "0af7651916cd43dd8448eb211c80319c",
         "call": "validate",
         "resource": GRAPHS,
         "uid": "u-1",

@@ -13,7 +13,8 @@ from hooks.k8s.types import plural_of
 from hooks.metacontroller import install_files
 from hooks.metacontroller.controllers import OUR_KINDS
 from hooks.operating.departure import SETTLE_SECONDS, Departure
-from tests.played_api_server import Answer, PlayedApiServer, played_api_server
+from tests.commands import call
+from tests.played_api_server import Answer, PlayedApiServer, played_api_server, served_api_server
 
 GRAPHS = "/apis/nvidia.com/v1alpha1/namespaces/default/dynamographdeployments"
 MODELS = "/apis/nvidia.com/v1alpha1/namespaces/default/dynamomodels"
@@ -265,3 +266,29 @@ def test_version_by_which_an_object_names_its_owner_stays_served_without_a_webho
     assert (spec["conversion"], all(one["served"] for one in spec["versions"])) == ({"strategy": "None"}, True)
     played.put("/api/v1/namespaces/default/services/s", {"metadata": {**metadata, "ownerReferences": []}})
     assert f"{name} serves v1alpha1 only" in prepare(played, definitions=(name,))
+
+
+# The command
+
+
+def test_command_takes_the_cluster_of_a_kubeconfig(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
+    monkeypatch.setattr("hooks.cli.prepare_uninstall.time.sleep", lambda _seconds: None)
+    with served_api_server(tmp_path) as (played, url):
+        for path in controller_paths():
+            played.put(path, {})
+        kubeconfig = tmp_path / "kubeconfig"
+        kubeconfig.write_text(
+            json.dumps(
+                {
+                    "current-context": "mine",
+                    "clusters": [{"name": "c", "cluster": {"server": url}}],
+                    "users": [{"name": "u", "user": {"token": "secret"}}],
+                    "contexts": [{"name": "mine", "context": {"cluster": "c", "user": "u"}}],
+                }
+            )
+        )
+        done = call("prepare-uninstall", "--kubeconfig", str(kubeconfig))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.endswith("nothing waits for these hooks any more\n")
+    assert not set(controller_paths()) & set(played.objects)

@@ -97,6 +97,8 @@ VALUES: dict[str, dict[str, Any]] = {
         "crds": {"install": False},
         "settings": {"installation": "team-a", "installationNamespace": "default", "namespaceLocks": "on"},
     },
+    "development": yaml.safe_load((ROOT / "chart/values-dev.yaml").read_text()),
+    "production": yaml.safe_load((ROOT / "chart/values-prod.yaml").read_text()),
     "etcd": {"settings": {"discoveryBackend": "etcd", "etcdAddress": "http://etcd:2379", "maxBodyBytes": 33554432}},
 }
 
@@ -145,6 +147,16 @@ def test_release_is_installed_upgraded_and_removed(plane: ControlPlane, api: Api
     assert admin.list(METACONTROLLER, "CompositeController") == []
     left = {item["metadata"]["name"] for item in admin.list("apiextensions.k8s.io/v1", "CustomResourceDefinition")}
     assert {crd["metadata"]["name"] for crd in install_files.crds()} <= left, "graphs would go with their CRDs"
+
+
+def test_crds_alone_are_a_release_and_stay(plane: ControlPlane, api: ApiClient, admin: ApiClient) -> None:
+    place = ("--namespace", api.namespace)
+    plane.helm("install", "dynamo-crds", CHART, *place, "--set=crds.only=true", "--take-ownership", "--wait")
+    assert api.list("v1", "Service") == []
+    plane.helm("install", RELEASE, CHART, *place, "--set=crds.install=false", "--wait", "--timeout=60s")
+    plane.helm("uninstall", "dynamo-crds", RELEASE, *place, "--wait")
+    left = {item["metadata"]["name"] for item in admin.list("apiextensions.k8s.io/v1", "CustomResourceDefinition")}
+    assert {crd["metadata"]["name"] for crd in install_files.crds()} <= left
 
 
 def test_release_with_admission_runs_its_jobs_and_keeps_what_they_wrote(

@@ -25,8 +25,9 @@ def graph(**service: Any) -> Manifest:
     return {"apiVersion": DYNAMO, "kind": GRAPH, "metadata": {"name": "g"}, "spec": {"services": {"Worker": worker}}}
 
 
-def test_client_side_apply_takes_every_crd(plane: ControlPlane) -> None:
-    out = plane.kubectl("apply", "-k", str(ROOT / "crds"))
+@pytest.mark.parametrize("option", ["-k", "-f"])
+def test_client_side_apply_takes_every_crd(option: str, plane: ControlPlane) -> None:
+    out = plane.kubectl("apply", option, str(ROOT / "crds"))
     assert len(out.splitlines()) == len(install_files.crds())
 
 

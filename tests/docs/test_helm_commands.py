@@ -39,7 +39,8 @@ def test_chart_takes_the_values_of_the_command(release: str, rest: str) -> None:
     command = [program("helm"), "template", release, str(ROOT / "chart"), "--kube-version", "1.36.0"]
     done = subprocess.run([*command, *kept_options(rest)], capture_output=True, text=True, check=False, cwd=ROOT)
     assert done.returncode == 0, done.stderr
-    assert "kind: Deployment" in done.stdout
+    kind = "CustomResourceDefinition" if "crds.only=true" in rest else "Deployment"
+    assert f"kind: {kind}\n" in done.stdout
 
 
 def test_commands_are_found_with_their_options() -> None:

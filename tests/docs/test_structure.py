@@ -7,7 +7,7 @@ import pytest
 DOCS = Path(__file__).parents[2] / "docs"
 TASKS = (
     *("first-graph", "install", "from-go-operator", "offline", "unit-tests", "multinode", "lora", "autoscaling"),
-    *("requests", "restarts", "upgrade", "gitops", "tenancy", "metrics", "v1beta1", "ci", "kubectl"),
+    *("requests", "restarts", "upgrade", "gitops", "tenancy", "metrics", "v1beta1", "ci", "kubectl", "clouds"),
 )
 PARTS = ("**You get**", "**You need**", "**Tried:**", "\n## How to see that it worked\n", "\n## What can go wrong\n")
 

@@ -31,6 +31,7 @@ from hooks.model.prober_messages import (
     LoadRequest,
     write_message,
 )
+from hooks.serving.origin import Origin
 from hooks.settings import parse_settings
 from tests.fuzzing.giving import (
     MOST_WORDS,
@@ -70,7 +71,7 @@ def hook_seeds() -> list[Seed]:
     ]
 
 
-def _report_loaded(request: LoadRequest, _sync_id: str) -> LoadReport:
+def _report_loaded(request: LoadRequest, _origin: Origin) -> LoadReport:
     entries = (EndpointReport(address=one.address, phase=AdapterPhase.LOADED) for one in request.targets)
     return LoadReport(endpoints=tuple(entries))
 

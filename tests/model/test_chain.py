@@ -2,6 +2,7 @@
 
 import functools
 import json
+import logging
 import socket
 import time
 from collections.abc import Callable, Iterator
@@ -39,7 +40,7 @@ def client(engine: RunningEngine) -> Iterator[FlaskClient]:
     port = engine.target.address.rpartition(":")[2]
     settings = parse_settings({}, {"engine_port": port, "engine_addresses": "any"})
     yield create_app(
-        settings, lambda: datetime.now(UTC), lambda request, _sync_id: dispatcher.ask(request)
+        settings, lambda: datetime.now(UTC), lambda request, origin: dispatcher.ask(request, origin.traceparent)
     ).test_client()
     dispatcher.stop()
 
@@ -49,6 +50,7 @@ class Metacontroller:
 
     def __init__(self, client: FlaskClient, parent: Any, *related: Any) -> None:
         self.client, self.parent, self.related = client, parent, related
+        self.headers: dict[str, str] = {}
 
     def call(self, name: str, *, finalizing: bool = False) -> Any:
         groups: dict[str, dict[str, Any]] = {}
@@ -56,7 +58,7 @@ class Metacontroller:
             kind = f"{one['kind']}.{one['apiVersion']}"
             groups.setdefault(kind, {})[f"{one['metadata']['namespace']}/{one['metadata']['name']}"] = one
         body = {"object": self.parent, "attachments": {}, "related": groups, "finalizing": finalizing}
-        answer = self.client.post(f"/model/{name}", data=json.dumps(body))
+        answer = self.client.post(f"/model/{name}", data=json.dumps(body), headers=self.headers)
         if answer.status_code == 429:
             return {}
         assert answer.status_code == 200, answer.text
@@ -101,3 +103,25 @@ def test_model_is_loaded_changed_renamed_and_unloaded(client: FlaskClient, engin
     controller.parent = {**controller.parent, "metadata": metadata}
     controller.until("finalize", lambda answer: answer.get("finalized", False), finalizing=True)
     assert engine.state.held == {}
+
+
+def test_trace_of_the_caller_reaches_log_and_engine(
+    client: FlaskClient, engine: RunningEngine, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    trace, identity = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", "0af7651916cd43dd8448eb211c80319c"
+    slices = parts.endpoint_slice(endpoints=[parts.endpoint("w0", "127.0.0.2", ready=True)])
+    controller = Metacontroller(client, parts.model(adapter="org/a"), slices)
+    controller.headers = {"traceparent": trace}
+    controller.call("sync")
+    controller.headers = {}  # asked again without it, the load is still that of the first caller
+    controller.until_ready()
+    assert {(method, found) for method, found in engine.state.traces if method != "GET"} == {("POST", trace)}
+    fields = [vars(record)["fields"] for record in caplog.records if record.getMessage() in {"call", "engine call"}]
+    assert [line["trace_id"] for line in fields if "trace_id" in line] == [identity, identity]
+
+    controller.parent = parts.model(
+        adapter="org/a", uri="s3://bucket/new", generation=2, status=controller.parent["status"]
+    )
+    controller.until_ready()
+    assert ("POST", "") in engine.state.traces, "another spec is not the first caller's"

@@ -44,6 +44,14 @@ def test_call_has_one_line_with_everything_about_it(caplog: pytest.LogCaptureFix
     }
 
 
+def test_line_of_a_call_in_a_trace_has_the_trace_id(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+    for answer, message in ((GOOD, "call"), (KeyError("k"), "the hook failed")):
+        client_with(answer).post("/graph/sync", data=call(), headers={"traceparent": trace})
+        assert {line["trace_id"] for line in logged(caplog, message)} == {"0af7651916cd43dd8448eb211c80319c"}
+
+
 def test_answer_with_the_last_good_children_is_told_from_success(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
     client_with(SyncAnswer(status={}, problems=make.problems("spec is wrong"))).post("/graph/sync", data=call())

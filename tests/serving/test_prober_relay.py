@@ -10,6 +10,7 @@ from hooks.app import create_app
 from hooks.errors import LeaveAlone, ProberUnavailable
 from hooks.model.prober_client import RELAY_PATH
 from hooks.serving.callers import CallerToken
+from hooks.serving.origin import Origin
 from hooks.serving.prober_relay import Send, serve_relay
 from hooks.settings import parse_settings
 from tests import make
@@ -32,6 +33,9 @@ def relaying(tmp_path: Path) -> Callable[[Send], FlaskClient]:
     return make_client
 
 
+TRACE = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+
+
 def never(*_anything: object) -> bytes:
     raise AssertionError("the prober was asked")
 
@@ -39,13 +43,15 @@ def never(*_anything: object) -> bytes:
 def test_request_and_answer_pass_unchanged(relaying: Callable[[Send], FlaskClient]) -> None:
     sent = []
 
-    def send(namespace: str, name: str, body: bytes, sync_id: str) -> bytes:
-        sent.append((namespace, name, body, sync_id))
+    def send(namespace: str, name: str, body: bytes, origin: Origin) -> bytes:
+        sent.append((namespace, name, body, origin))
         return b'{"endpoints": []}'
 
-    answer = relaying(send).put(PATH, data=b"\x00 any bytes", headers={**TOKEN, "X-Request-Id": "of-the-caller"})
+    answer = relaying(send).put(
+        PATH, data=b"\x00 any bytes", headers={**TOKEN, "X-Request-Id": "of-the-caller", "traceparent": TRACE}
+    )
     assert (answer.status_code, answer.data) == (200, b'{"endpoints": []}')
-    assert sent == [("default", "m", b"\x00 any bytes", "of-the-caller")]
+    assert sent == [("default", "m", b"\x00 any bytes", Origin(sync_id="of-the-caller", traceparent=TRACE))]
 
 
 @pytest.mark.parametrize("shown", [{}, {"Authorization": "Bearer another"}], ids=["none", "another"])

@@ -16,6 +16,7 @@ from hooks.model.prober.dispatcher import Dispatcher
 from hooks.model.prober.reconciler import NotNow
 from hooks.model.prober_messages import LoadRequest, Term, read_message, write_message
 from hooks.serving.logs import redact
+from hooks.serving.origin import read_origin, trace_fields
 
 logger = logging.getLogger("hooks.model.prober")
 
@@ -83,10 +84,12 @@ def _take_request(dispatcher: Dispatcher, namespace: str, name: str) -> Response
         return _refuse_body("load request", error)
     if (wanted.namespace, wanted.name) != (namespace, name):
         return _text(f"the body names the model {wanted.key}, the path {namespace}/{name}", 400)
-    report = dispatcher.ask(wanted)
+    origin = read_origin(request.headers)
+    report = dispatcher.ask(wanted, origin.traceparent)
     if logger.isEnabledFor(logging.DEBUG):
         fields = {
-            "sync_id": request.headers.get("X-Request-Id", ""),
+            "sync_id": origin.sync_id,
+            **trace_fields(origin.traceparent),
             "model": wanted.key,
             "targets": len(wanted.targets),
         }

@@ -43,6 +43,7 @@ class EngineCall:
     uri: str = ""
     model: str = ""
     attempt: int = 0
+    traceparent: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,6 +13,7 @@ from hooks.model.prober.limits import Limits
 from hooks.model.prober.metrics import create_prober_metrics
 from hooks.model.prober.reconciler import FIRST_TERM, Reconciler
 from hooks.model.prober_messages import AdapterPhase, LoadReport, LoadRequest, Term
+from hooks.serving.origin import trace_fields
 
 logger = logging.getLogger("hooks.model.prober")
 
@@ -97,14 +98,14 @@ class Dispatcher:
         """Whether the dispatcher's thread runs."""
         return self._thread.is_alive()
 
-    def ask(self, request: LoadRequest) -> LoadReport:
-        """Store what a model wants, and return at once what is known.
+    def ask(self, request: LoadRequest, traceparent: str = "") -> LoadReport:
+        """Store what a model wants, and return at once what is known; loads that follow are of the caller's trace.
 
         Raises:
             NotNow: this prober does not act, or the request is older than one before.
         """
         with self._changed:
-            report = self._reconciler.ask(request, self._clock())
+            report = self._reconciler.ask(request, self._clock(), traceparent)
             self._changed.notify()
         return report
 
@@ -164,6 +165,7 @@ class Dispatcher:
 
 def _log_call(call: EngineCall, answer: EngineAnswer, seconds: float) -> None:
     fields = {
+        **trace_fields(call.traceparent),
         "model": call.model,
         "pod": call.pod,
         "adapter": call.adapter,

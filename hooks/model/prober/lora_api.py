@@ -25,6 +25,7 @@ from hooks.model.engine_addresses import AddressRule, find_refusal
 from hooks.model.prober.calls import CallOutcome, EngineAction, EngineAnswer, EngineCall
 from hooks.model.prober.connections import CONNECTIONS_PER_ENGINE, MOST_KEPT_ENGINES, DeadlineAdapter
 from hooks.model.prober.engine_texts import read_text
+from hooks.serving.origin import TRACE
 
 CONNECT_SECONDS = 2.0
 MAX_BODY_BYTES = 2**20
@@ -73,9 +74,11 @@ def perform(transport: HTTPAdapter, call: EngineCall, *, addresses: AddressRule)
             case EngineAction.LIST:
                 return list_adapters(transport, call.address, call.timeout)
             case EngineAction.LOAD:
-                return load_adapter(transport, call.address, call.adapter, call.uri, timeout=call.timeout)
+                return load_adapter(
+                    transport, call.address, call.adapter, call.uri, timeout=call.timeout, trace=call.traceparent
+                )
             case EngineAction.UNLOAD:
-                return unload_adapter(transport, call.address, call.adapter, call.timeout)
+                return unload_adapter(transport, call.address, call.adapter, call.timeout, trace=call.traceparent)
     except (requests.RequestException, HTTPError, HTTPException, OSError, ValueError) as error:
         return _judge_failure(error, call.timeout)
 
@@ -146,10 +149,12 @@ def _read_name(entry: Any) -> str | None:
     return entry if isinstance(entry, str) else None
 
 
-def load_adapter(transport: HTTPAdapter, address: str, adapter: str, uri: str, *, timeout: float) -> EngineAnswer:
+def load_adapter(
+    transport: HTTPAdapter, address: str, adapter: str, uri: str, *, timeout: float, trace: str = ""
+) -> EngineAnswer:
     """`POST /v1/loras`: load an adapter; OK means that the engine accepted the call, not that it loaded the adapter."""
     body = orjson.dumps({"lora_name": adapter, "source": {"uri": uri}})
-    status, text = _send(transport, "POST", f"{address}/v1/loras", timeout, body=body)
+    status, text = _send(transport, "POST", f"{address}/v1/loras", timeout, body=body, trace=trace)
     document = _parse(text)
     message = _message(status, document, text, uri)
     if _says_unsupported(document, text) or (status == HTTPStatus.NOT_FOUND and _NO_ROUTE in _decode(text)):
@@ -183,9 +188,11 @@ def _describe_markup(status: int) -> str:
     return f"HTTP {status} with a page of HTML or XML in place of JSON; another server answers in the engine's place"
 
 
-def unload_adapter(transport: HTTPAdapter, address: str, adapter: str, timeout: float) -> EngineAnswer:
+def unload_adapter(
+    transport: HTTPAdapter, address: str, adapter: str, timeout: float, *, trace: str = ""
+) -> EngineAnswer:
     """`DELETE /v1/loras/<name>`: unload an adapter; slashes in the name are encoded, and the engine decodes them."""
-    status, body = _send(transport, "DELETE", f"{address}/v1/loras/{quote(adapter, safe='')}", timeout)
+    status, body = _send(transport, "DELETE", f"{address}/v1/loras/{quote(adapter, safe='')}", timeout, trace=trace)
     document = _parse(body)
     if _is_success(status, document):
         if _is_markup(body):
@@ -200,7 +207,7 @@ def unload_adapter(transport: HTTPAdapter, address: str, adapter: str, timeout: 
 
 
 def _send(
-    transport: HTTPAdapter, method: str, url: str, timeout: float, *, body: bytes | None = None
+    transport: HTTPAdapter, method: str, url: str, timeout: float, *, body: bytes | None = None, trace: str = ""
 ) -> tuple[int, bytes]:
     """The status and at most `MAX_BODY_BYTES` of the body; `timeout` limits the time for the whole answer.
 
@@ -208,7 +215,11 @@ def _send(
         requests.RequestException: the engine cannot be reached, is too slow, or does not speak HTTP.
     """
     limits = Timeout(total=timeout, connect=min(CONNECT_SECONDS, timeout))
-    with transport.send(_prepare(method, url, body), stream=True, timeout=limits) as response:  # type: ignore[arg-type]  # not in the stubs
+    prepared = _prepare(method, url, body)
+    if trace:
+        prepared = prepared.copy()
+        prepared.headers[TRACE] = trace
+    with transport.send(prepared, stream=True, timeout=limits) as response:  # type: ignore[arg-type]  # not in the stubs
         return response.status_code, _read_body(response)
 
 

@@ -21,13 +21,20 @@ from hooks.model.prober_messages import AdapterPhase, EngineTarget, LoadReport, 
 class _ModelRecord:
     """The last request of a model, and the times of the first and the last request of this mandate.
 
-    `is_applied`: the last request changed nothing, so an equal request need not be applied again.
+    `is_applied`: the last request changed nothing, so an equal request need not be applied again. `traceparent` is that
+    of the last caller who had one, about this generation of the model; empty for none.
     """
 
     request: LoadRequest
     is_applied: bool
     first_asked: float
     last_asked: float
+    traceparent: str = ""
+
+    def trace_of(self, request: LoadRequest) -> str:
+        """The trace, if the request is about the same generation of the model."""
+        mine = self.request
+        return self.traceparent if (mine.uid, mine.generation) == (request.uid, request.generation) else ""
 
 
 class NotNow(Exception):
@@ -58,7 +65,7 @@ class Reconciler:
         self._changes = CallQueue(concurrency=concurrency, grace=limits.change_grace, limit=limit)
         self._reloads = CallQueue(concurrency=concurrency, grace=limits.change_grace, limit=limit)
 
-    def ask(self, request: LoadRequest, now: float) -> LoadReport:
+    def ask(self, request: LoadRequest, now: float, traceparent: str = "") -> LoadReport:
         """Store what a model wants, renew its mandate, and return what is known.
 
         Raises:
@@ -72,8 +79,9 @@ class Reconciler:
             raise NotNow(f"generation {request.generation} is outdated: the prober knows generation {newer}")
         first_asked = known.first_asked if known and self._has_mandate(known, now) else now
         is_applied = self._is_applied(known, request) or self._apply(known, request, now)
+        trace = traceparent or (known.trace_of(request) if known else "")
         self._models[request.key] = _ModelRecord(
-            request=request, is_applied=is_applied, first_asked=first_asked, last_asked=now
+            request=request, is_applied=is_applied, first_asked=first_asked, last_asked=now, traceparent=trace
         )
         return self._report(request, first_asked, now)
 
@@ -280,6 +288,7 @@ class Reconciler:
 
     def _build_change(self, engine: EngineRecord, state: AdapterState, action: EngineAction, now: float) -> EngineCall:
         is_load = action is EngineAction.LOAD
+        asked = self._models.get(state.wanted.model)
         return EngineCall(
             action=action,
             address=engine.address,
@@ -290,6 +299,7 @@ class Reconciler:
             uri=state.wanted.uri if is_load else "",
             model=state.wanted.model,
             attempt=state.tries.attempts,
+            traceparent=asked.traceparent if asked else "",
         )
 
     def _schedule_change(self, engine: EngineRecord) -> None:

@@ -14,6 +14,8 @@ WRITER_SECONDS = 5.0
 """How long a pipe may be without a writer: a shell starts the writer at the same moment as the reader."""
 
 _CHUNK = 2**20
+_WITHOUT_WAITING = sum(getattr(os, name, 0) for name in ("O_NONBLOCK", "O_NOCTTY", "O_CLOEXEC"))
+"""Flags with which a pipe or a device is opened at once; Windows has none of them, and no pipes among its files."""
 
 
 def read_file(path: Path) -> bytes:
@@ -26,7 +28,7 @@ def read_file(path: Path) -> bytes:
         raise OSError(errno.EINVAL, why)
     if not path.is_fifo():
         return path.read_bytes()
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    descriptor = os.open(path, os.O_RDONLY | _WITHOUT_WAITING)
     try:
         return _read_pipe(descriptor)
     finally:
@@ -44,7 +46,7 @@ def find_obstacle(path: Path) -> str:
 
 
 def _is_terminal(path: Path) -> bool:
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+    descriptor = os.open(path, os.O_RDONLY | _WITHOUT_WAITING)
     try:
         return os.isatty(descriptor)
     finally:

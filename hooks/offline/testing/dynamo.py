@@ -162,7 +162,7 @@ class Dynamo:
             carry_out=lambda found, _source: keep_effects(effects, found),
             hooks=served_hooks(
                 settings,
-                lambda wanted, _sync_id: self.prober(wanted),
+                lambda wanted, _origin: self.prober(wanted),
                 check=believe_addresses,
                 source=ObjectSource(read=reader.read, is_free=True),
             ),

@@ -19,6 +19,7 @@ class EngineState:
     """What an engine holds (`held`: adapter to source) and how it behaves; may be changed while it serves.
 
     `shape` of its list: `map`, `names`, `objects` or `none`. `hangs` and `fails` are methods (`GET`, `POST`, `DELETE`).
+    `traces` are the methods that it was asked with, each with the caller's `traceparent`.
     """
 
     held: dict[str, str] = field(default_factory=dict)
@@ -29,6 +30,7 @@ class EngineState:
     has_lora: bool = True
     load_seconds: float = 0.0
     asked: Counter[str] = field(default_factory=Counter)
+    traces: set[tuple[str, str]] = field(default_factory=set)
     released: threading.Event = field(default_factory=threading.Event)
 
 
@@ -99,6 +101,7 @@ class _Handler(BaseHTTPRequestHandler):
             )
 
     def _begin(self) -> bool:
+        self.server.state.traces.add((self.command, self.headers.get("traceparent", "")))
         state = self.server.state
         state.asked[self.command] += 1
         if self.command in state.hangs:

@@ -18,9 +18,11 @@ def test_hooks_are_those_of_the_wheel():
 """
 
 
+PAGE = (ROOT / "docs/unit-tests.md").read_text()
+
+
 def snippet() -> str:
-    page = (ROOT / "docs/unit-tests.md").read_text()
-    [code] = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    [code] = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
     return str(code)
 
 
@@ -49,10 +51,15 @@ def run(installed: Path, folder: Path, *command: str) -> subprocess.CompletedPro
 
 
 def test_snippet_of_the_page_passes_with_the_installed_wheel(installed: Path, tmp_path: Path) -> None:
-    (tmp_path / "test_page.py").write_text(snippet() + WHERE.format(folder=str(installed)))
-    done = run(installed, tmp_path, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_page.py")
+    (tmp_path / "test_graph.py").write_text(snippet())
+    (tmp_path / "test_where.py").write_text(WHERE.format(folder=str(installed)))
+    options = ("-m", "pytest", "-q", "-p", "no:cacheprovider")
+    where = run(installed, tmp_path, *options, "test_where.py")
+    assert where.returncode == 0, where.stdout
+    done = run(installed, tmp_path, *options, "test_graph.py")
     assert done.returncode == 0, done.stdout
-    assert "3 passed" in done.stdout
+    [(command, said)] = re.findall(r"run `pytest (\S+)`: (\d+) tests pass", PAGE)
+    assert (command, f"{said} passed" in done.stdout) == ("test_graph.py", True), done.stdout
 
 
 def test_installed_package_needs_no_pytest(installed: Path, tmp_path: Path) -> None:
