@@ -84,6 +84,7 @@ Where is …?
 * what of a request is refused before a search: hooks/graph/request/asked_rules.py
 * the GPUs of a request: hooks/graph/request/hardware.py
 * a request in v1beta1: hooks/api/v1beta1/graph_request.py, hooks/api/conversion/request_pairs.py
+* requests as operators of 1.0 to 1.3 left them: hooks/api/conversion/retired_annotations.py
 * a check of an installation: hooks/operating/doctor/checks, hooks/operating/doctor/examination.py
 * which pods no workload of a graph manages: hooks/k8s/unmanaged_pods.py, hooks/operating/unmanaged_pods.py
 * an effect: hooks/metacontroller/effects.py, hooks/clients/effects.py, hooks/offline/simulator/cluster.py

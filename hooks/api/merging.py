@@ -9,11 +9,24 @@ from typing import Any
 from hooks.api.structural import SchemaNode
 from hooks.k8s.types import Json
 
+_ALTERNATIVES = (
+    frozenset({"value", "valueFrom"}),
+    frozenset({"configMapKeyRef", "fieldRef", "fileKeyRef", "resourceFieldRef", "secretKeyRef"}),
+    frozenset({"exec", "grpc", "httpGet", "tcpSocket"}),
+)
+"""Fields of variables, of their sources, and of probes, of which an object has one; no schema says it."""
+
 
 def merge_by_schema(base: Json, given: Json, schema: SchemaNode) -> Any:
-    """`given` over `base`: objects by field, lists with keys by item, all else as a whole."""
-    if isinstance(base, Mapping) and isinstance(given, Mapping):
-        merged = dict(base)
+    """`given` over `base`: objects by field, lists with keys by item, all else as a whole.
+
+    A given source of a variable or volume, or a given handler of a probe, replaces another kind of it.
+    """
+    is_whole = schema.get("x-kubernetes-map-type") == "atomic"
+    if isinstance(base, Mapping) and isinstance(given, Mapping) and not is_whole:
+        others = _find_alternatives(schema)
+        chosen = {key for key in others if given.get(key) is not None}
+        merged = {key: value for key, value in base.items() if not chosen or key in chosen or key not in others}
         for key, value in given.items():
             merged[key] = merge_by_schema(base[key], value, field_schema(schema, key)) if key in base else value
         return merged
@@ -21,6 +34,14 @@ def merge_by_schema(base: Json, given: Json, schema: SchemaNode) -> Any:
     if isinstance(base, Sequence) and isinstance(given, Sequence) and keys and not isinstance(given, str):
         return _merge_items(list(base), list(given), keys, schema.get("items") or {})
     return given
+
+
+def _find_alternatives(schema: SchemaNode) -> frozenset[str]:
+    """The fields of which an object has one; those of a volume are all but its name."""
+    known = _map(schema.get("properties")).keys()
+    if "emptyDir" in known:
+        return frozenset(known - {"name"})
+    return next((found for found in _ALTERNATIVES if len(found & known) > 1), frozenset())
 
 
 def field_schema(schema: SchemaNode, key: str) -> SchemaNode:

@@ -19,6 +19,8 @@ from tests.cluster.processes import Server, running
 from tests.cluster.programs import HttpServer, hooks_server
 from tests.contract.backend import ApiRefused, Manifest, Propagation, Write
 from tests.graph.request import jobs, world
+from tests.graph.request.test_asked import stored
+from tests.graph.request.test_profiled import ASKED, FOLDER, FOUND, IMAGE
 from tests.ports import free_port
 
 NAME = world.NAME
@@ -70,10 +72,10 @@ def wait_for_state(api: ApiClient, state: str) -> Manifest:
     return the_request(api)
 
 
-def end_profiling(api: ApiClient, *, exit_code: int = 0) -> None:
-    """Write what the profiler's pod would write, and end the pod."""
+def end_profiling(api: ApiClient, *, exit_code: int = 0, **file: str) -> None:
+    """Write what the profiler's pod would write, and end the pod; `key` and `text` are the graph's file."""
     if exit_code == 0:
-        wanted = world.output(uid=the_request(api)["metadata"]["uid"])
+        wanted = world.output(uid=the_request(api)["metadata"]["uid"], **file)
         metadata = {**wanted["metadata"], "namespace": api.namespace}
         api.apply({**wanted, "metadata": {key: value for key, value in metadata.items() if key != "uid"}})
     pod = wait_for(lambda: running_pods(api), "the profiling pod runs")[0]
@@ -130,6 +132,30 @@ def test_request_becomes_a_running_graph(api: ApiClient) -> None:
     }
     assert is_ready(api, GRAPH_NAME)
     wait_for(lambda: api.get("v1", "ServiceAccount", f"{NAME}-profiling") is None, "the account goes with profiling")
+
+
+@pytest.mark.parametrize("case", ["vllm", "sglang", "moe", "mocker", "planner"])
+def test_what_nvidias_profiler_found_becomes_a_running_graph(case: str, api: ApiClient) -> None:
+    asked = stored(NAME, image=IMAGE, **ASKED[case])
+    metadata = {"name": NAME, "annotations": asked["metadata"]["annotations"]}
+    api.create({**asked, "metadata": metadata}, strict=True)
+    wait_for_state(api, "Profiling")
+    file = contract.PROFILER_FINAL_OUTPUT
+    end_profiling(api, key=file, text=(FOLDER / case / file).read_text())
+    wait_for_state(api, "Ready")
+    assert is_ready(api, f"{NAME}-dgd")
+    graph = api.get(DYNAMO, GRAPH, f"{NAME}-dgd")
+    assert graph is not None
+    assert {name: one["replicas"] for name, one in graph["spec"]["services"].items()} == FOUND[case]
+
+
+def test_job_with_a_variable_and_a_volume_of_the_users_is_taken(api: ApiClient) -> None:
+    container = {"name": contract.PROFILER_CONTAINER, "env": [{"name": "HUGGING_FACE_HUB_TOKEN", "value": "t"}]}
+    volume = {"name": "profiling-output", "persistentVolumeClaim": {"claimName": "c"}}
+    job = {"template": {"spec": {"containers": [container], "volumes": [volume]}}}
+    asked = stored(NAME, image=IMAGE, overrides={"profilingJob": job})
+    api.create({**asked, "metadata": {"name": NAME, "annotations": asked["metadata"]["annotations"]}}, strict=True)
+    wait_for_state(api, "Profiling")
 
 
 def test_request_that_does_not_apply_keeps_the_graph_in_its_status(api: ApiClient) -> None:

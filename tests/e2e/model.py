@@ -6,6 +6,15 @@ from pathlib import Path
 MODEL = "Qwen/Qwen3-0.6B"
 """By this name the pods find the folder, and clients ask for it."""
 WORDS = 8192
+SHAPE = {
+    "hidden_size": 1024,
+    "intermediate_size": 3072,
+    "num_hidden_layers": 28,
+    "num_attention_heads": 16,
+    "num_key_value_heads": 8,
+    "head_dim": 128,
+}
+"""Of the weights that it does not have: a profiler computes with it."""
 
 
 def write_model(folder: Path) -> None:
@@ -42,6 +51,7 @@ def write_model(folder: Path) -> None:
             "eos_token_id": 2,
             "vocab_size": WORDS,
             "max_position_embeddings": 4096,
+            **SHAPE,
         },
         "generation_config.json": {"bos_token_id": 1, "eos_token_id": 2},
     }

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -53,13 +54,21 @@ def install(name: str, folder: Path) -> Release:
     Raises:
         NotInstalled: its wheels, or what they import, cannot be installed.
     """
-    home = folder / name
+    return install_into(folder / name, name, IMPORTED)
+
+
+def install_into(home: Path, name: str, imported: Sequence[str]) -> Release:
+    """Install a release into a folder, unless it is there, with what it imports.
+
+    Raises:
+        NotInstalled: its wheels, or what they import, cannot be installed.
+    """
     release = Release(name, home / "bin")
     if not (home / "installed").exists():
         _run(sys.executable, "-m", "venv", "--clear", str(home))
         pip = (str(release.programs / "python3"), "-m", "pip", "install", *QUIETLY)
         _run(*pip, "--no-deps", *(f"{package}=={name}" for package in PACKAGES))
-        _run(*pip, *IMPORTED)
+        _run(*pip, *imported)
         (home / "installed").touch()
     return release
 

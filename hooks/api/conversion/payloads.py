@@ -11,7 +11,9 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from hooks.api.conversion.versions import spec_annotation, status_annotation
+from hooks import contract
+from hooks.api.conversion.retired_annotations import RETIRED, read_retired
+from hooks.api.conversion.versions import Version, spec_annotation, status_annotation, version_of
 from hooks.k8s.nesting import may_nest_lists, nests_lists
 from hooks.k8s.types import Json, ReadManifest
 
@@ -41,11 +43,15 @@ def take_saved(document: ReadManifest, kind: str) -> Saved:
     metadata = document.get("metadata") or _EMPTY
     annotations = metadata.get("annotations") or _EMPTY
     keys = (spec_annotation(kind), status_annotation(kind))
-    if not any(key in annotations for key in keys):
+    is_request = kind == contract.GRAPH_REQUEST.kind and version_of(document) is Version.BETA
+    retired = RETIRED.intersection(annotations) if is_request else frozenset[str]()
+    if not retired and not any(key in annotations for key in keys):
         return Saved(spec=_EMPTY, status=_EMPTY, document=document)
     envelope, status = (_read(annotations.get(key)) for key in keys)
     spec = envelope.get("spec") if "spec" in envelope else envelope
-    left = {key: value for key, value in annotations.items() if key not in keys}
+    if retired and not spec:
+        spec = read_retired(annotations, _read)
+    left = {key: value for key, value in annotations.items() if key not in {*keys, *retired}}
     return Saved(
         spec=spec if isinstance(spec, dict) else _EMPTY,
         status=status,

@@ -121,8 +121,9 @@ def summarise_as_upstream(conditions: list[Condition], position: Position) -> Co
     if position is Position.DEPLOYED:
         return _met(SUCCEEDED, RequestReason.DEPLOYED, conditions[-1].message)
     if state is RequestState.READY:
-        generated = next(condition for condition in conditions if condition.type == SPEC_GENERATED)
-        return _met(SUCCEEDED, RequestReason.SPEC_GENERATED, generated.message)
+        told = DEPLOYMENT_READY if is_waiting(conditions) else SPEC_GENERATED
+        message = next(condition.message for condition in conditions if condition.type == told)
+        return _met(SUCCEEDED, RequestReason.SPEC_GENERATED, message)
     obstacle = next((c for c in conditions if c.status != "True" and c.type != VERIFIED), conditions[-1])
     return replace(obstacle, type=SUCCEEDED, status="False")
 
@@ -145,7 +146,9 @@ def _failed(found: StatusInput) -> Condition:
     said = report.get(KEY_ERROR, "")
     details = f". Details: {pods}" if pods and not (said and said in pods) else ""
     told = f": {said}" if said else ""
-    return unmet(PROFILING, _failed_reason(report), f"profiling job failed: {failure}{told}{details}")
+    left = ", ".join(found.seen.trials)
+    trials = f". Graphs of the search are left until the request is deleted: {left}" if left else ""
+    return unmet(PROFILING, _failed_reason(report), f"profiling job failed: {failure}{told}{details}{trials}")
 
 
 def _failed_reason(report: Mapping[str, str]) -> RequestReason:

@@ -44,6 +44,7 @@ GENERATED = HERE / "status.generatedDeployment"
 
 _KEPT_METADATA = ("name", "namespace", "labels", "annotations")
 _DATA_KEYS = ("data", "binaryData")
+_INSTALLED = frozenset({kinds.INFERENCE_POOL})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +89,7 @@ def check_graph(
     """All problems of a graph that is created in this namespace with this worker image (empty: the graph's own).
 
     With `written`, the same graph in v1beta1, they have its paths and words. The cluster's optional kinds are unknown
-    here; the graph's hook checks the rules that need them.
+    here: what is wrong only with Grove, or only without, is left to the graph's hook.
     """
     found = _find_problems(graph, namespace, workers_image)
     if written is None:
@@ -103,9 +104,11 @@ def _find_problems(graph: ReadManifest, namespace: str, workers_image: str) -> t
         return sort_problems(faults)
     created = {**named, "spec": with_image(named.get("spec") or {}, workers_image)}
     try:
-        return validate_graph(parse_parent(GraphDeployment, created), frozenset({kinds.INFERENCE_POOL}))
+        parent = parse_parent(GraphDeployment, created)
     except InvalidSpec as error:
         return error.problems
+    under_grove = validate_graph(parent, _INSTALLED | {kinds.POD_CLIQUE_SET})
+    return tuple(problem for problem in validate_graph(parent, _INSTALLED) if problem in under_grove)
 
 
 def _find_faults(graph: ReadManifest) -> tuple[Problem, ...]:

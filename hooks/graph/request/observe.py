@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 
 from hooks import contract
 from hooks.component.pull_secrets import RegistrySecret, observe_registry_secrets
@@ -46,7 +47,7 @@ class ObservedJob:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LiveGraph:
-    """A graph in the target namespace; `is_ours` if this request created it.
+    """A graph in the target namespace; `is_ours` if this request created it, `is_trial` if its profiler did.
 
     `request` is the namespace and name of the request that its labels name, as labels have them; empty for none.
 
@@ -61,6 +62,7 @@ class LiveGraph:
     message: str
     created: datetime | None
     is_ours: bool
+    is_trial: bool = False
     uid: str = ""
     request: tuple[str, str] = ("", "")
     replicas: tuple[int, int] = (0, 0)
@@ -105,6 +107,11 @@ class ObservedRequest:
     claims_fault: str
     registry_secrets: tuple[RegistrySecret, ...]
     children: tuple[ObservedChild, ...]
+
+    @property
+    def trials(self) -> tuple[str, ...]:
+        """The graphs of a search that are still there."""
+        return tuple(sorted(graph.name for graph in self.graphs.values() if graph.is_trial))
 
 
 def observe(request: SyncRequest) -> ObservedRequest:
@@ -185,12 +192,18 @@ def _observe_graph(graph: ReadManifest, request_uid: str) -> LiveGraph:
         # Metacontroller labels what it creates with the uid of the parent, in other namespaces too.
         uid=str(metadata.get("uid") or ""),
         is_ours=bool(request_uid) and labels_of(graph).get(contract.LABEL_CONTROLLER_UID) == request_uid,
+        is_trial=bool(request_uid) and any(map(partial(_is_lent, request_uid), metadata.get("ownerReferences") or ())),
         request=(
             str(labels_of(graph).get(contract.LABEL_REQUEST_NAMESPACE) or ""),
             str(labels_of(graph).get(contract.LABEL_REQUEST_NAME) or ""),
         ),
         replicas=_sum_replicas(status.get("services")),
     )
+
+
+def _is_lent(uid: str, owner: ReadManifest) -> bool:
+    """Whether that owner is the request, which does not control the object."""
+    return owner.get("uid") == uid and owner.get("controller") is not True
 
 
 def _sum_replicas(services: Json) -> tuple[int, int]:

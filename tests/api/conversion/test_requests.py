@@ -178,3 +178,48 @@ PATHS: dict[FieldPath, str] = {
 @pytest.mark.parametrize(("path", "written"), PATHS.items(), ids=map(str, PATHS))
 def test_path_names_the_field_that_was_written(path: FieldPath, written: str) -> None:
     assert str(written_path(path, request("v1beta1", BETA_SPEC))) == written
+
+
+RETIRED = {
+    "nvidia.com/dgdr-enable-gpu-discovery": "true",
+    "nvidia.com/dgdr-config-map-ref": '{"name": "c", "key": "disagg.yaml"}',
+    "nvidia.com/dgdr-output-pvc": "p",
+    "nvidia.com/dgdr-profiling-config": '{"sla": {"ttft": 1.0, "other": 2}, "sweep": {"a": 1}}',
+    "nvidia.com/dgdr-deployment-overrides": '{"name": "g", "namespace": "n"}',
+}
+"""How operators of 1.0 to 1.3 kept what only v1alpha1 says."""
+
+
+def test_annotations_of_early_operators_are_read_and_replaced() -> None:
+    early = request("v1beta1", {"model": "m", "autoApply": True, "sla": {"ttft": 200.0}})
+    early["metadata"]["annotations"] = {**RETIRED, "mine": "stays"}
+    found = convert(early, "v1alpha1")
+    assert found["metadata"]["annotations"] == {"mine": "stays"}
+    assert found["spec"] == {
+        "model": "m",
+        "autoApply": True,
+        "enableGpuDiscovery": True,
+        "deploymentOverrides": {"name": "g", "namespace": "n"},
+        "profilingConfig": {
+            "configMapRef": {"name": "c", "key": "disagg.yaml"},
+            "outputPVC": "p",
+            "config": {"sla": {"ttft": 200.0, "other": 2}, "sweep": {"a": 1}},
+        },
+    }
+    back = convert(found, "v1beta1")
+    assert back["spec"] == early["spec"]
+    assert back["metadata"]["annotations"].keys() == {"mine", "nvidia.com/dgdr-spec"}
+    assert convert(back, "v1alpha1") == found
+
+
+def test_field_that_was_removed_does_not_come_back_from_an_annotation_of_before() -> None:
+    newer = convert(request("v1alpha1", ONLY_ALPHA), "v1beta1")
+    newer["metadata"]["annotations"] |= {"nvidia.com/dgdr-output-pvc": "other"}
+    assert convert(newer, "v1alpha1")["spec"]["profilingConfig"]["outputPVC"] == "p"
+
+
+@pytest.mark.parametrize("text", ["{", "[1]", "", "null"])
+def test_annotation_of_early_operators_that_cannot_be_read_counts_as_absent(text: str) -> None:
+    early = request("v1beta1", {"model": "m", "autoApply": True})
+    early["metadata"]["annotations"] = dict.fromkeys(RETIRED.keys() - {"nvidia.com/dgdr-output-pvc"}, text)
+    assert convert(early, "v1alpha1") == request("v1alpha1", {"model": "m", "autoApply": True})

@@ -153,8 +153,10 @@ class PodWorker:
             **{name: replace_paths(value, mounts) for name, value in own.items()},
             **self.place.given,
         }
-        folder = container.spec.get("workingDir")
-        work = Path(replace_paths(folder, mounts)) if folder else self.place.work
+        # A folder of the image is not here: what is run finds the model in the node's own.
+        folder = container.spec.get("workingDir", "")
+        placed = replace_paths(folder, mounts)
+        work = Path(placed) if placed != folder else self.place.work
         found = next((one / words[0] for one in (programs,) if (one / words[0]).exists()), words[0])
         return Launch(words=(str(found), *words[1:]), environment=environment, folder=work, mounts=mounts)
 

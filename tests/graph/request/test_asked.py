@@ -123,6 +123,34 @@ def test_job_runs_the_module_of_1_x_with_the_claim_and_the_users_fields() -> Non
     assert found["restartPolicy"] == "Never"
 
 
+def overridden(**pod: Any) -> Any:
+    """The pod of the Job of a request whose `overrides.profilingJob` has this pod."""
+    request = read(stored(overrides={"profilingJob": {"template": {"spec": pod}}}))
+    return build_profiling_job(plan_job(request, SETTINGS, hardware=HARDWARE))["spec"]["template"]["spec"]
+
+
+TOKEN = "HUGGING_FACE_HUB_TOKEN"
+SECRET = {"secretKeyRef": {"name": "mine", "key": "token"}}
+
+
+def test_token_is_taken_where_its_secret_exists() -> None:
+    (token,) = [one for one in overridden()["containers"][0]["env"] if one["name"] == TOKEN]
+    reference = {"name": "hf-token-secret", "key": "HF_TOKEN", "optional": True}
+    assert token == {"name": TOKEN, "valueFrom": {"secretKeyRef": reference}}
+
+
+@pytest.mark.parametrize("given", [{"valueFrom": SECRET}, {"value": "t"}], ids=["Secret", "text"])
+def test_token_that_is_named_replaces_it(given: Any) -> None:
+    pod = overridden(containers=[{"name": "profiler", "env": [{"name": TOKEN, **given}]}])
+    assert [one for one in pod["containers"][0]["env"] if one["name"] == TOKEN] == [{"name": TOKEN, **given}]
+
+
+def test_volume_of_the_output_can_be_a_claim() -> None:
+    claim = {"persistentVolumeClaim": {"claimName": "c"}}
+    pod = overridden(volumes=[{"name": "profiling-output", **claim}])
+    assert pod["volumes"] == [{"name": "profiling-output", **claim}]
+
+
 def test_init_container_of_older_releases_is_merged_over_the_profiler() -> None:
     pod = {"initContainers": [{"name": "profiler", "env": [{"name": "HF_TOKEN", "value": "x"}]}], "containers": []}
     manifest = stored(overrides={"profilingJob": {"template": {"spec": pod}}})

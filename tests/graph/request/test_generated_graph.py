@@ -221,3 +221,12 @@ def test_image_that_the_request_gives_to_workers_is_no_fault() -> None:
     (found,) = check_graph(generated(services={"A": worker}), "default")
     assert found.text.startswith("spec.services[A].extraPodSpec.mainContainer.image: is required")
     assert check_graph(generated(services={"A": worker}), "default", "img:2") == ()
+
+
+@pytest.mark.parametrize(("annotation", "refused"), [("true", False), ("false", True)])
+def test_what_only_grove_can_do_is_refused_only_without_it(annotation: str, refused: bool) -> None:
+    metadata = {"name": "g", "annotations": {"nvidia.com/enable-grove": annotation}}
+    graph = {**generated(), "metadata": metadata}
+    graph["spec"]["services"]["Worker"] |= {"replicas": 2, "minAvailable": 1}
+    found = check_graph(graph, make.NAMESPACE)
+    assert ["only for Grove-backed" in problem.text for problem in found] == [True] * refused

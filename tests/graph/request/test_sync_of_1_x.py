@@ -201,7 +201,7 @@ def test_guess_waits_until_it_is_accepted() -> None:
     assert ready[:2] == ("False", "WaitingForAcceptance")
     assert ready[2].endswith('annotate the request with nvidia.com/accept-unverified: "true"')
     assert ("Warning", "Unverified") in {(one.type, one.reason) for one in waiting.effects}  # type: ignore[union-attr]
-    assert world.condition_of(waiting, "Succeeded")[:2] == ("True", "SpecGenerated")
+    assert world.condition_of(waiting, "Succeeded") == ("True", "SpecGenerated", ready[2]), "the column says it"
     later = world.after(parent, waiting)
     annotations = {**later["metadata"].get("annotations", {}), contract.ANNOTATION_ACCEPT_UNVERIFIED: "true"}
     accepted = {**later, "metadata": {**later["metadata"], "annotations": annotations}}

@@ -22,11 +22,13 @@ from hooks.offline.simulator.clock import Clock
 from hooks.offline.simulator.cluster import AdmitCustom, Setup, SimulatedCluster
 from hooks.offline.simulator.metacontroller.webhook import Hook, HookAnswer
 from hooks.offline.simulator.queries import ClusterReader
+from hooks.offline.simulator.workloads.profiler import Profiler
 from hooks.settings import parse_settings
 from hooks.settings.facts import Facts
 
 URL = "http://127.0.0.1:1"
 CRDS = tuple(build_crds())
+_PROFILER = Profiler()
 _CORES: Mapping[str, tuple[Any, GroupVersionKind]] = {
     "graph": (graph, contract.GRAPH),
     "request": (graph_request, contract.GRAPH_REQUEST),
@@ -55,8 +57,12 @@ def build_switchable(
     admit: AdmitCustom = admit_custom,
     late: Collection[GroupVersionKind] = (),
     note: Callable[[bytes], object] = len,
+    profiler: Profiler = _PROFILER,
 ) -> SimulatedCluster:
-    """The same; the settings are read at each call, so the caller can change them. `note` gets each call's body."""
+    """The same; the settings are read at each call, so the caller can change them.
+
+    `note` gets each call's body. `profiler` is as in `Setup`.
+    """
     clock, reader = Clock(), ClusterReader()
     controllers = [
         found for found in install_files.controllers(URL, installed) if found["kind"] == "CompositeController"
@@ -68,6 +74,7 @@ def build_switchable(
         optional=frozenset(installed),
         admit=admit,
         late=late,
+        profiler=profiler,
     )
     cluster = SimulatedCluster(setup, clock)
     reader.source = cluster.reader
