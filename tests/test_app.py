@@ -13,7 +13,7 @@ from hooks.errors import InvalidSpec, LeaveAlone, ProberUnavailable
 from hooks.metacontroller.protocol import SyncAnswer
 from hooks.model.prober_messages import LoadReport, LoadRequest
 from hooks.policy.identity import model_hash
-from hooks.serving.origin import Origin
+from hooks.serving.origin import CallOrigin
 from hooks.serving.web import ServedBy
 from hooks.settings import parse_settings
 from tests import make
@@ -339,9 +339,9 @@ TRACE = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
 
 def test_model_hook_asks_the_prober_first_and_passes_id_and_trace_on() -> None:
-    asked: list[tuple[str, tuple[str, ...], Origin]] = []
+    asked: list[tuple[str, tuple[str, ...], CallOrigin]] = []
 
-    def ask(wanted: LoadRequest, origin: Origin) -> LoadReport:
+    def ask(wanted: LoadRequest, origin: CallOrigin) -> LoadReport:
         asked.append((wanted.key, tuple(target.address for target in wanted.targets), origin))
         return LoadReport()
 
@@ -351,13 +351,13 @@ def test_model_hook_asks_the_prober_first_and_passes_id_and_trace_on() -> None:
     assert response.json is not None
     assert response.json["attachments"] == []
     assert response.json["status"]["totalEndpoints"] == 1
-    assert asked == [("default/m", ("http://10.0.0.1:9090",), Origin(sync_id="i", traceparent=TRACE))]
+    assert asked == [("default/m", ("http://10.0.0.1:9090",), CallOrigin(sync_id="i", traceparent=TRACE))]
 
 
 def test_deletion_past_its_deadline_does_not_wait_for_a_prober_that_is_down() -> None:
     asked = []
 
-    def ask(wanted: LoadRequest, origin: Origin) -> LoadReport:
+    def ask(wanted: LoadRequest, origin: CallOrigin) -> LoadReport:
         asked.append(wanted.former)
         raise ProberUnavailable("the prober cannot be reached")
 
@@ -374,7 +374,7 @@ def test_deletion_past_its_deadline_does_not_wait_for_a_prober_that_is_down() ->
 
 
 def test_unreachable_prober_is_503_and_the_status_stays_as_it_is() -> None:
-    def ask(wanted: LoadRequest, origin: Origin) -> LoadReport:
+    def ask(wanted: LoadRequest, origin: CallOrigin) -> LoadReport:
         raise ProberUnavailable("the prober cannot be reached")
 
     client = app_asking(ask).test_client()

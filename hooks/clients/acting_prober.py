@@ -13,7 +13,7 @@ from hooks.errors import LeaveAlone, ProberUnavailable
 from hooks.model.prober_client import RELAY_PATH, RETRY_SECONDS, ProberClient
 from hooks.model.prober_messages import LoadReport, LoadRequest
 from hooks.serving.background import start_repeating
-from hooks.serving.origin import UNKNOWN, Origin
+from hooks.serving.origin import UNKNOWN, CallOrigin
 from hooks.settings import Settings
 
 ADDRESS_VARIABLE = "POD_IP"
@@ -45,7 +45,7 @@ class ActingProber:
     token: Callable[[], str] = lambda: ""
     _others: dict[str, ProberClient] = field(default_factory=dict)
 
-    def ask(self, request: LoadRequest, origin: Origin = UNKNOWN) -> LoadReport:
+    def ask(self, request: LoadRequest, origin: CallOrigin = UNKNOWN) -> LoadReport:
         """The acting prober's report.
 
         Raises:

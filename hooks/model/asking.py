@@ -10,11 +10,11 @@ from hooks.metacontroller.protocol import SyncAnswer, SyncRequest
 from hooks.model.pod_addresses import CheckAddresses, NamedAddress, Verdicts
 from hooks.model.prober_messages import LoadReport, LoadRequest
 from hooks.model.sync import ModelCall, find_addresses, plan_request
-from hooks.serving.origin import UNKNOWN, Origin
+from hooks.serving.origin import UNKNOWN, CallOrigin
 from hooks.serving.web import find_origin
 from hooks.settings.facts import Facts
 
-AskProber = Callable[[LoadRequest, Origin], LoadReport]
+AskProber = Callable[[LoadRequest, CallOrigin], LoadReport]
 """Sends the wanted adapters, and of which call they are, to the prober, and returns its report.
 
 Raises `ProberUnavailable`, or `LeaveAlone` while no prober acts.

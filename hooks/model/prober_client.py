@@ -15,7 +15,7 @@ from hooks.errors import LeaveAlone, ProberUnavailable
 from hooks.k8s.messages import one_line, without_user
 from hooks.model.prober_messages import LoadReport, LoadRequest, Term, read_message, write_message
 from hooks.model.prober_token import read_token
-from hooks.serving.origin import UNKNOWN, Origin
+from hooks.serving.origin import UNKNOWN, CallOrigin
 
 RELAY_PATH = "/prober"
 """Where the hooks of a pod pass requests of other pods on to their own prober."""
@@ -43,7 +43,7 @@ class ProberClient:
         self._timeout = timeout
         self._local = threading.local()
 
-    def ask(self, request: LoadRequest, origin: Origin = UNKNOWN) -> LoadReport:
+    def ask(self, request: LoadRequest, origin: CallOrigin = UNKNOWN) -> LoadReport:
         """The prober's report on a request; the prober logs the call that it is part of.
 
         Raises:
@@ -58,7 +58,7 @@ class ProberClient:
                 "the prober's answer is not a report; run hooks and prober of one version"
             ) from error
 
-    def send(self, namespace: str, name: str, body: bytes, origin: Origin) -> bytes:
+    def send(self, namespace: str, name: str, body: bytes, origin: CallOrigin) -> bytes:
         """The prober's answer to a request that is written already.
 
         Raises:
@@ -89,7 +89,7 @@ class ProberClient:
         if response.status_code != HTTPStatus.OK:
             raise ProberUnavailable(f"the prober says that it does not work; {_HINT}")
 
-    def _put(self, path: str, body: bytes, origin: Origin = UNKNOWN) -> bytes:
+    def _put(self, path: str, body: bytes, origin: CallOrigin = UNKNOWN) -> bytes:
         token = self._token if isinstance(self._token, str) else self._token()
         headers = origin.headers
         if token:

@@ -29,7 +29,7 @@ from hooks.model.pod_addresses import read_verdicts
 from hooks.model.prober_messages import LoadReport, LoadRequest, read_message
 from hooks.recording.blanking import Blanks, blank, find_plain_values
 from hooks.recording.calls import Answered, RecordedCall
-from hooks.serving.origin import Origin
+from hooks.serving.origin import CallOrigin
 from hooks.settings import Settings
 from hooks.settings.facts import Facts
 
@@ -66,7 +66,7 @@ _NOT_RECORDED = QueryAnswer(fault="it was not read when the call was recorded")
 def _hooks_with(asked: Asked) -> Mapping[str, Hook]:
     """The hooks, with a prober and an API server that say what they said when the call was recorded."""
 
-    def ask(_request: LoadRequest, _origin: Origin) -> LoadReport:
+    def ask(_request: LoadRequest, _origin: CallOrigin) -> LoadReport:
         if asked.report is None:
             raise ProberUnavailable("the prober said nothing when the call was recorded")
         return read_message(orjson.dumps(asked.report), LoadReport)

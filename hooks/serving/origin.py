@@ -20,7 +20,7 @@ _TRACEPARENT = re.compile(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Origin:
+class CallOrigin:
     """A call: its sync id, and the `traceparent` of its caller; empty for none."""
 
     sync_id: str = ""
@@ -33,13 +33,13 @@ class Origin:
         return {name: value for name, value in named.items() if value}
 
 
-UNKNOWN = Origin()
+UNKNOWN = CallOrigin()
 """Of a request that is part of no call."""
 
 
-def read_origin(headers: Headers | Mapping[str, str]) -> Origin:
+def read_origin(headers: Headers | Mapping[str, str]) -> CallOrigin:
     """The call that a request says it is part of."""
-    return Origin(sync_id=headers.get(SYNC_ID, ""), traceparent=read_trace(headers))
+    return CallOrigin(sync_id=headers.get(SYNC_ID, ""), traceparent=read_trace(headers))
 
 
 def read_trace(headers: Headers | Mapping[str, str]) -> str:

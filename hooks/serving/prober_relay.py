@@ -5,10 +5,10 @@ from collections.abc import Callable
 from flask import Flask, Response, request
 
 from hooks.serving.callers import RefuseCaller
-from hooks.serving.origin import Origin, read_origin
+from hooks.serving.origin import CallOrigin, read_origin
 from hooks.serving.web import expect_token, read_body
 
-Send = Callable[[str, str, bytes, Origin], bytes]
+Send = Callable[[str, str, bytes, CallOrigin], bytes]
 """Sends a model's namespace and name, a body and of which call it is to this pod's prober, and returns its answer."""
 
 

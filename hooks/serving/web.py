@@ -18,7 +18,7 @@ from hooks.metacontroller.resting import MAX_RESTING_BYTES
 from hooks.problems import describe_problem
 from hooks.serving.callers import RefuseCaller
 from hooks.serving.logs import logger
-from hooks.serving.origin import SYNC_ID, Origin, read_trace, trace_fields
+from hooks.serving.origin import SYNC_ID, CallOrigin, read_trace, trace_fields
 from hooks.serving.strangers import CALLER, NOBODY, Caller
 from hooks.serving.turns import AT_ONCE, Turns
 
@@ -169,9 +169,9 @@ def _begin() -> None:
         g.traceparent = found
 
 
-def find_origin() -> Origin:
+def find_origin() -> CallOrigin:
     """The current call, as other programs are told of it."""
-    return Origin(sync_id=g.sync_id, traceparent=g.get("traceparent", ""))
+    return CallOrigin(sync_id=g.sync_id, traceparent=g.get("traceparent", ""))
 
 
 def _choose_id(asked: str) -> str:

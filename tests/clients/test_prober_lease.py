@@ -16,7 +16,7 @@ from hooks.clients.prober_lease import LEASE_SECONDS, OnlyPod, SharedLease, Stan
 from hooks.errors import LeaveAlone, ProberUnavailable
 from hooks.model.prober_client import ProberClient
 from hooks.model.prober_messages import LoadReport, LoadRequest, Term, write_message
-from hooks.serving.origin import Origin
+from hooks.serving.origin import CallOrigin
 from hooks.settings import parse_settings
 from tests.played_api_server import PlayedApiServer, played_api_server
 
@@ -193,7 +193,7 @@ def test_request_goes_to_the_pod_that_holds_the_lease_with_the_callers_token() -
     url = "http://10.0.0.2:8080/prober/v1/models/default/m"
     responses.put(url, body=write_message(LoadReport(starting=True)))
     acting = ActingProber(own=ProberClient("http://127.0.0.1:9191", ""), turns=Elsewhere(), token=lambda: "callers")
-    assert acting.ask(WANTED, Origin(sync_id="id-1")) == LoadReport(starting=True)
+    assert acting.ask(WANTED, CallOrigin(sync_id="id-1")) == LoadReport(starting=True)
     assert responses.calls[0].request.headers["Authorization"] == "Bearer callers"
     responses.replace(responses.PUT, url, status=429, body="the prober of this pod does not act now\n")
     with pytest.raises(LeaveAlone, match="the prober of this pod does not act now"):

@@ -31,7 +31,7 @@ from hooks.model.prober_messages import (
     LoadRequest,
     write_message,
 )
-from hooks.serving.origin import Origin
+from hooks.serving.origin import CallOrigin
 from hooks.settings import parse_settings
 from tests.fuzzing.giving import (
     MOST_WORDS,
@@ -71,7 +71,7 @@ def hook_seeds() -> list[Seed]:
     ]
 
 
-def _report_loaded(request: LoadRequest, _origin: Origin) -> LoadReport:
+def _report_loaded(request: LoadRequest, _origin: CallOrigin) -> LoadReport:
     entries = (EndpointReport(address=one.address, phase=AdapterPhase.LOADED) for one in request.targets)
     return LoadReport(endpoints=tuple(entries))
 

@@ -19,7 +19,7 @@ from hooks.model.prober_messages import (
     write_message,
 )
 from hooks.model.prober_token import TOKEN_VARIABLE, read_token
-from hooks.serving.origin import Origin
+from hooks.serving.origin import CallOrigin
 
 URL = "http://127.0.0.1:9191/v1/models/default/m"
 WANTED = LoadRequest(namespace="default", name="m")
@@ -30,7 +30,7 @@ REPORT = LoadReport(endpoints=(EndpointReport(address="http://10.0.0.1:9090", ph
 def test_request_carries_token_and_sync_id(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(TOKEN_VARIABLE, "secret")
     responses.put(URL, body=write_message(REPORT))
-    assert ProberClient("http://127.0.0.1:9191/").ask(WANTED, Origin(sync_id="id-1")) == REPORT
+    assert ProberClient("http://127.0.0.1:9191/").ask(WANTED, CallOrigin(sync_id="id-1")) == REPORT
     sent = responses.calls[0].request
     assert isinstance(sent.body, bytes)
     assert read_message(sent.body, LoadRequest) == WANTED

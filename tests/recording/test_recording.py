@@ -23,7 +23,7 @@ from hooks.recording.answering import Heard, record_call, replay_call
 from hooks.recording.blanking import Blanks, blank, find_plain_values
 from hooks.recording.calls import Answered, RecordedCall, write_call
 from hooks.recording.keeping import Keeper, make_room, read_calls
-from hooks.serving.origin import Origin
+from hooks.serving.origin import CallOrigin
 from hooks.serving.web import ServedBy
 from hooks.settings import Settings, parse_settings
 from tests import make
@@ -199,7 +199,7 @@ def test_call_of_a_model_is_kept_with_what_the_prober_said(tmp_path: Path) -> No
     served_by = ServedBy(record=lambda *heard: keeper.keep(Heard(*heard)))
     given: list[LoadReport] = []
 
-    def ask(wanted: LoadRequest, _origin: Origin) -> LoadReport:
+    def ask(wanted: LoadRequest, _origin: CallOrigin) -> LoadReport:
         given.append(parts.report(wanted, AdapterPhase.LOADED, AdapterPhase.FAILED))
         return given[-1]
 

@@ -28,7 +28,7 @@ from hooks.model.prober_client import ProberClient
 from hooks.model.prober_messages import Adapter, AdapterPhase, EngineTarget, LoadReport, LoadRequest, write_message
 from hooks.recording.answering import Heard
 from hooks.recording.keeping import Keeper, read_calls
-from hooks.serving.origin import Origin
+from hooks.serving.origin import CallOrigin
 from hooks.serving.web import ServedBy
 from hooks.settings import parse_settings
 from tests import make
@@ -142,15 +142,15 @@ def test_prober_that_is_gone_is_named_without_its_password() -> None:
     assert "127.0.0.1:9191" in str(caught.value)
 
 
-def report_loading(request: LoadRequest, _origin: Origin) -> LoadReport:
+def report_loading(request: LoadRequest, _origin: CallOrigin) -> LoadReport:
     return parts.report(request, AdapterPhase.LOADED, AdapterPhase.FAILED, last_error="HTTP 500: the engine failed")
 
 
-def refuse(_request: LoadRequest, _origin: Origin) -> LoadReport:
+def refuse(_request: LoadRequest, _origin: CallOrigin) -> LoadReport:
     raise ProberUnavailable("the prober cannot be reached")
 
 
-def lose(_request: LoadRequest, _origin: Origin) -> LoadReport:
+def lose(_request: LoadRequest, _origin: CallOrigin) -> LoadReport:
     raise KeyError("adapter")
 
 
@@ -166,7 +166,7 @@ SPECS: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("ask", [report_loading, refuse, lose])
 @pytest.mark.parametrize("spec", SPECS.values(), ids=SPECS)
 def test_hook_of_models(
-    ask: Callable[[LoadRequest, Origin], LoadReport],
+    ask: Callable[[LoadRequest, CallOrigin], LoadReport],
     spec: Mapping[str, Any],
     caplog: pytest.LogCaptureFixture,
     tmp_path: Any,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from hooks.serving.origin import Origin, read_origin, read_trace, trace_fields
+from hooks.serving.origin import CallOrigin, read_origin, read_trace, trace_fields
 
 TRACE = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
@@ -36,9 +36,9 @@ def test_anything_else_is_left_out(bad: str) -> None:
 
 def test_requests_of_a_call_have_its_id_and_trace() -> None:
     given = {"X-Request-Id": "i", "traceparent": TRACE}
-    assert read_origin(given) == Origin(sync_id="i", traceparent=TRACE)
+    assert read_origin(given) == CallOrigin(sync_id="i", traceparent=TRACE)
     assert read_origin(given).headers == given
-    assert Origin().headers == {}
+    assert CallOrigin().headers == {}
 
 
 def test_lines_have_the_id_of_the_trace() -> None:

@@ -10,7 +10,7 @@ from hooks.app import create_app
 from hooks.errors import LeaveAlone, ProberUnavailable
 from hooks.model.prober_client import RELAY_PATH
 from hooks.serving.callers import CallerToken
-from hooks.serving.origin import Origin
+from hooks.serving.origin import CallOrigin
 from hooks.serving.prober_relay import Send, serve_relay
 from hooks.settings import parse_settings
 from tests import make
@@ -43,7 +43,7 @@ def never(*_anything: object) -> bytes:
 def test_request_and_answer_pass_unchanged(relaying: Callable[[Send], FlaskClient]) -> None:
     sent = []
 
-    def send(namespace: str, name: str, body: bytes, origin: Origin) -> bytes:
+    def send(namespace: str, name: str, body: bytes, origin: CallOrigin) -> bytes:
         sent.append((namespace, name, body, origin))
         return b'{"endpoints": []}'
 
@@ -51,7 +51,7 @@ def test_request_and_answer_pass_unchanged(relaying: Callable[[Send], FlaskClien
         PATH, data=b"\x00 any bytes", headers={**TOKEN, "X-Request-Id": "of-the-caller", "traceparent": TRACE}
     )
     assert (answer.status_code, answer.data) == (200, b'{"endpoints": []}')
-    assert sent == [("default", "m", b"\x00 any bytes", Origin(sync_id="of-the-caller", traceparent=TRACE))]
+    assert sent == [("default", "m", b"\x00 any bytes", CallOrigin(sync_id="of-the-caller", traceparent=TRACE))]
 
 
 @pytest.mark.parametrize("shown", [{}, {"Authorization": "Bearer another"}], ids=["none", "another"])
