@@ -15,11 +15,11 @@ the command that hands them to the installation for the whole cluster: whether i
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Any, Protocol
+from typing import Any
 from urllib.parse import urlencode
 
 from hooks import contract
-from hooks.clients.api_server import MERGE_PATCH, Refused, ServerAnswer, collection_path, read_pages
+from hooks.clients.api_server import Conversation, Refused, collection_path, read_pages
 from hooks.crds.versions import find_conversion_patch, find_foreign_storage, find_serving_patch
 from hooks.k8s.types import GroupVersionKind, Manifest
 from hooks.metacontroller import install_files
@@ -30,6 +30,7 @@ from hooks.metacontroller.installation import (
     name_finalizer,
     read_installation,
 )
+from hooks.operating.cluster import Cluster
 from hooks.operating.foreign_owners import find_foreign_owned
 
 SETTLE_SECONDS = 3.0
@@ -39,19 +40,8 @@ _ROUNDS = 20
 _ATTEMPTS = 3
 
 
-class Talk(Protocol):
-    """Requests to an API server, as a pod's account or as a person."""
-
-    def ask(
-        self,
-        method: str,
-        path: str,
-        body: Mapping[str, Any] | None = None,
-        *,
-        also: tuple[HTTPStatus, ...] = (),
-        patch: str = MERGE_PATCH,
-    ) -> ServerAnswer:
-        """The answer: a success, or a status in `also`; raises `Refused` for any other."""
+Talk = Conversation | Cluster
+"""Who asks the API server: a pod's account, or a person."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
