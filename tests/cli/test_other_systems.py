@@ -62,6 +62,7 @@ def test_each_command_is_tried_or_refused() -> None:
     assert set(SAYS).isdisjoint(LazyGroup.only_unix)
 
 
+@pytest.mark.sampled(every=3)
 @pytest.mark.parametrize("system", SYSTEMS)
 @pytest.mark.parametrize("command", SAYS)
 def test_command_does_what_it_does_on_linux(command: str, system: str, folder: Path) -> None:

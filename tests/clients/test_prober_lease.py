@@ -158,6 +158,7 @@ def test_without_rights_no_prober_acts_and_the_reason_is_said(played: PlayedApiS
         acting.ask(WANTED)
 
 
+@pytest.mark.sampled(every=8)
 @pytest.mark.parametrize("seed", range(40))
 def test_at_most_one_prober_acts_whatever_fails(seed: int, played: PlayedApiServer) -> None:
     chance = random.Random(seed)

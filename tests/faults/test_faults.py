@@ -23,6 +23,7 @@ ROW_OF = {cells[0]: cells for cells in read_table("faults")}
 GRAPHS = 50
 
 
+@pytest.mark.sampled(every=4)
 @pytest.mark.parametrize("name", PLAYED)
 def test_fault_is_survived_as_the_page_says(name: str) -> None:
     fault = PLAYED[name]

@@ -66,7 +66,7 @@ FAULTS = (
         end=_free,
         seconds=OUTAGE,
         user_acts=True,
-        holds="the old status is of the old generation, so nobody takes it for the new one",
+        holds="the old status is of the old generation, so it is not taken for the new one",
     ),
     Fault(
         name="ClientFault",

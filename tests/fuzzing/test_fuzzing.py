@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import effort
 from tests.faults.page import read_rows
 from tests.fuzzing.apart import try_apart
 from tests.fuzzing.giving import Broken, Seed
@@ -15,7 +16,7 @@ from tests.fuzzing.page import Tried, merge
 from tests.fuzzing.surfaces import SURFACES
 from tests.fuzzing.trying import make_input, try_one
 
-INPUTS = 1_000
+INPUTS = effort.examples(1_000)
 
 
 @pytest.mark.parametrize("surface", SURFACES)

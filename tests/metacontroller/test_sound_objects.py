@@ -24,6 +24,7 @@ def test_recorded_request_has_no_misshapen_object(seed: Seed) -> None:
     assert find_misshapen(SyncRequest(parent=given["parent"], children=children, related=related)) == ""
 
 
+@pytest.mark.sampled(every=3)
 @pytest.mark.parametrize("installed", [(), tuple(OPTIONAL)], ids=["plain", "with all optional kinds"])
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: "-".join(path.parts[-2:]))
 def test_no_request_about_an_example_has_one(

@@ -15,10 +15,11 @@ _CAN_CHANGE_TRUTH = frozenset({"Pod", "ReplicaSet", contract.GRAPH.kind, contrac
 class Ledger:
     """Facts about the past of one sequence.
 
-    `completed` holds uid of a graph and id of a restart that its status called completed, `restarts` the ids asked for
-    in the order in which they were new, `asked` by service what users ever asked of its pods, `templates` what a hook
-    answered to the same wish before, `types` the types of conditions by hook. `_facts` are by graph and service what
-    was asked for when last all pods were there, ready and as asked.
+    `completed` holds uid of a graph and id of a restart that its status called completed, until another one begins:
+    after that the same id asks for a new restart. `restarts` are the ids asked for in the order in which they were
+    new, `asked` by service what users ever asked of its pods, `templates` what a hook answered to the same wish before,
+    `types` the types of conditions by hook. `_facts` are by graph and service what was asked for when last all pods
+    were there, ready and as asked.
     """
 
     def __init__(self) -> None:
@@ -43,14 +44,19 @@ class Ledger:
             if wanted and wanted not in self.restarts:
                 self.restarts.append(wanted)
             restart = (graph.get("status") or {}).get("restart") or {}
-            if restart.get("phase") == "Completed":
-                self.completed.add((graph["metadata"]["uid"], restart["observedID"]))
+            self._note_restart(graph["metadata"]["uid"], restart.get("observedID"), restart.get("phase"))
             adapters = reader.list_kind(contract.SCALING_ADAPTER, graph["metadata"]["namespace"])
             for service in graph["spec"]["services"]:
                 self.asked.setdefault(service, set()).add(asked_of(graph, service))
                 fact = find_fact(reader, graph, service)
                 if fact == wanted_of(graph, service, adapters):
                     self._facts[graph["metadata"]["uid"], service] = fact
+
+    def _note_restart(self, graph: str, restart: str | None, phase: str | None) -> None:
+        if restart:
+            self.completed = {one for one in self.completed if one[0] != graph or one[1] == restart}
+        if restart and phase == "Completed":
+            self.completed.add((graph, restart))
 
     def is_news(self, question: tuple[str, ...], answer: Any) -> bool:
         """Whether the answer to a question is another than that of the last time."""

@@ -44,6 +44,7 @@ def created_again(world: World, before: int) -> set[str]:
     return {write.resource for write in writes if (write.actor, write.code) == ("metacontroller", 201)}
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("road", "mistake"),
     [*((road, "") for road in ROADS), ("grove", "cliques"), *((road, "strategy") for road in ROADS)],

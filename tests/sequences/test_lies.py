@@ -336,6 +336,7 @@ CASES = {
 }
 
 
+@pytest.mark.sampled(every=3)
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
 def test_invariant_objects_to_a_lie(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rest, "MAX_STEPS", 500)  # no sequence without a lie needs more

@@ -67,6 +67,7 @@ def ask(python: Path, uri: str, environment: Mapping[str, str], home: Path) -> s
     return str(ast.literal_eval(said[-1].removeprefix("said: ")))
 
 
+@pytest.mark.sampled(every=3)
 @pytest.mark.parametrize("case", SAID, ids=lambda case: case.id)
 def test_downloader_says_what_the_table_has(case: SaidOfSource, release: str, downloader: Path, tmp_path: Path) -> None:
     with serve(case.served) as environment:
