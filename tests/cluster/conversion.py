@@ -84,6 +84,28 @@ def converted_plane(programs: Binaries, folder: Path) -> Iterator[Converted]:
             server.stop()
 
 
+@contextmanager
+def storing_v1beta1(admin: ApiClient) -> Iterator[None]:
+    """Let the CRDs store v1beta1, as those of the Go operator 1.5 do; afterwards they are as before."""
+    before = {name: _spec_of(admin, name) for name in NAMES}
+    for name, spec in before.items():
+        versions = [{**one, "storage": one["name"] == "v1beta1"} for one in spec["versions"]]
+        admin.patch(*DEFINITION, name, {"spec": {"versions": versions}})
+    try:
+        yield
+    finally:
+        for name, spec in before.items():
+            admin.patch(*DEFINITION, name, {"spec": {key: spec[key] for key in ("versions", "conversion")}})
+
+
+def _spec_of(admin: ApiClient, name: str) -> Manifest:
+    """The spec of a CRD."""
+    definition = admin.get(*DEFINITION, name)
+    assert definition is not None
+    spec: Manifest = definition["spec"]
+    return spec
+
+
 def paused_graph(name: str = "lookout") -> Manifest:
     """A graph that no controller looks at, because it belongs to an installation that does not run."""
     metadata = {"name": name, "labels": {contract.LABEL_INSTALLATION: "none"}}

@@ -22,7 +22,7 @@ from hooks.policy.identity import model_hash, model_service_name
 from tests.cluster.api_client import ApiClient, wait_for
 from tests.cluster.binaries import Binaries
 from tests.cluster.conftest import GOGC
-from tests.cluster.conversion import BETA, DEFINITION, NAMES, Converted, converted_plane
+from tests.cluster.conversion import BETA, Converted, converted_plane, storing_v1beta1
 from tests.cluster.dynamo import (
     CHART,
     CHILD_KINDS,
@@ -91,21 +91,8 @@ def hooks(converted: Converted, tmp_path_factory: pytest.TempPathFactory) -> Ite
 @pytest.fixture
 def api(converted: Converted) -> Iterator[ApiClient]:
     """A namespace of a cluster whose CRDs store v1beta1; afterwards they are as before."""
-    before = {name: spec_of(converted, name) for name in NAMES}
-    for name, spec in before.items():
-        versions = [{**one, "storage": one["name"] == "v1beta1"} for one in spec["versions"]]
-        converted.admin.patch(*DEFINITION, name, {"spec": {"versions": versions}})
-    with own_namespace(converted.admin) as client:
+    with storing_v1beta1(converted.admin), own_namespace(converted.admin) as client:
         yield client
-    for name, spec in before.items():
-        converted.admin.patch(*DEFINITION, name, {"spec": {key: spec[key] for key in ("versions", "conversion")}})
-
-
-def spec_of(converted: Converted, name: str) -> Manifest:
-    definition = converted.admin.get(*DEFINITION, name)
-    assert definition is not None
-    spec: Manifest = definition["spec"]
-    return spec
 
 
 def leave_behind(api: ApiClient) -> None:

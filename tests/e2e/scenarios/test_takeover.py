@@ -1,14 +1,16 @@
 """A graph that a Go operator left, with its pods running, is taken over: it answers all the time, and no pod restarts.
 
 The objects are those that the Go operator makes of the same graph: named, owned, marked and finalized as by its
-releases 0.9 (components by service) and 1.5 (workers by generation, owners named as v1beta1).
+releases 0.9 (components by service) and 1.5 (workers by generation, owners named as v1beta1, all stored as v1beta1).
 """
 
 import copy
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -17,6 +19,7 @@ from hooks import contract
 from hooks.k8s.types import Manifest
 from hooks.settings import Settings
 from tests.cluster.api_client import ApiClient, wait_for
+from tests.cluster.conversion import DEFINITION, storing_v1beta1
 from tests.cluster.dynamo import COMPONENT, DYNAMO, GRAPH, the_graph, wait_until_nothing_is_left
 from tests.e2e.bench import Bench, stopped_hooks
 from tests.e2e.examples import render
@@ -37,9 +40,18 @@ def made_by_operator(graph: Manifest, namespace: str, folder: Path, *, by_genera
         metadata = child["metadata"]
         kept = {key: value for key, value in metadata.get("annotations", {}).items() if "dynamo-hooks" not in key}
         kept.pop("nvidia.com/discovered-for-pods", None)
-        plain = {**child, "metadata": {**metadata, "annotations": kept}}
+        plain = without_generation({**child, "metadata": {**metadata, "annotations": kept}})
         found.append(of_generation(plain) if by_generation and metadata["name"] == WORKER else plain)
     return found
+
+
+def without_generation(value: Any) -> Any:
+    """A part of an object without the generation that our hooks gave it: a variable and labels."""
+    if isinstance(value, list):
+        return [without_generation(one) for one in value if not (isinstance(one, dict) and one.get("name") == SUFFIX)]
+    if isinstance(value, dict):
+        return {key: without_generation(one) for key, one in value.items() if key != contract.LABEL_WORKER_HASH}
+    return value
 
 
 def of_generation(child: Manifest) -> Manifest:
@@ -49,7 +61,7 @@ def of_generation(child: Manifest) -> Manifest:
     changed["metadata"]["name"] = name
     changed["metadata"]["labels"][contract.LABEL_WORKER_HASH] = DIGITS
     if changed["kind"] == COMPONENT:
-        changed["spec"]["labels"][contract.LABEL_WORKER_HASH] = DIGITS
+        changed["spec"].setdefault("labels", {})[contract.LABEL_WORKER_HASH] = DIGITS
     if changed["kind"] == "Deployment":
         spec = changed["spec"]
         labels = {contract.LABEL_SELECTOR: name, contract.LABEL_WORKER_HASH: DIGITS}
@@ -84,11 +96,18 @@ def pods(api: ApiClient) -> dict[str, str]:
     return {pod["metadata"]["name"]: pod["metadata"]["uid"] for pod in api.list("v1", "Pod")}
 
 
-def migrate(bench: Bench, api: ApiClient) -> None:
-    where = [f"--kubeconfig={bench.plane.kubeconfig()}", "-n", api.namespace]
-    command = [sys.executable, "-m", "hooks", "migrate", *where, "--apply"]
+def migrate(bench: Bench, *options: str) -> None:
+    where = f"--kubeconfig={bench.plane.kubeconfig()}"
+    command = [sys.executable, "-m", "hooks", "migrate", where, *options, "--apply"]
     done = subprocess.run(["timeout", "60", *command], capture_output=True, text=True, check=False)
     assert done.returncode == 0, f"migrate ended with {done.returncode}:\n{done.stdout}{done.stderr}"
+
+
+def stored_versions(bench: Bench) -> set[str]:
+    """The versions in which graphs may be stored."""
+    definition = bench.admin.get(*DEFINITION, f"dynamographdeployments.{contract.GROUP}")
+    assert definition is not None
+    return set(definition["status"]["storedVersions"])
 
 
 @pytest.mark.parametrize("by_generation", [False, True], ids=["0.9", "1.5"])
@@ -96,12 +115,16 @@ def test_graph_answers_through_the_move(
     bench: Bench, api: ApiClient, newest: str, tmp_path: Path, report: Callable[[str], None], by_generation: bool
 ) -> None:
     graph = load_graph(NAME, newest, MockerWorker=1)
-    with stopped_hooks(bench):
+    with stopped_hooks(bench), storing_v1beta1(bench.admin) if by_generation else nullcontext():
         leave_behind(api, graph, tmp_path, by_generation=by_generation)
         wait_for_answer(bench, api, NAME)
         before = pods(api)
         with trickling(api, NAME) as found:
-            migrate(bench, api)
+            if by_generation:
+                assert stored_versions(bench) == {"v1alpha1", "v1beta1"}
+                migrate(bench, "--store-v1alpha1")
+                assert stored_versions(bench) == {"v1alpha1"}
+            migrate(bench, "-n", api.namespace)
             bench.hooks.start()
             touch(api, "moved")
             wait_until_ready(bench, api, NAME)
