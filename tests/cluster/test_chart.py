@@ -39,7 +39,7 @@ from tests.cluster.programs import HttpServer
 from tests.contract.backend import METACONTROLLER, Manifest
 from tests.effort import cover
 from tests.stored import load_stored
-from tests.third_party import OPTIONAL_KINDS
+from tests.third_party import OPTIONAL_KINDS, needs_schemas
 
 PLAIN = ROOT / "metacontroller"
 BUNDLE = base64.b64encode(issue(["x"], datetime.now(UTC), timedelta(days=1)).authorities.encode()).decode()
@@ -103,7 +103,17 @@ VALUES: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("values", VALUES.values(), ids=VALUES.keys())
+MONITORED = "production"
+"""The values with which the chart has objects of Prometheus' operator."""
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        pytest.param(values, id=name, marks=needs_schemas if name == MONITORED else ())
+        for name, values in VALUES.items()
+    ],
+)
 def test_every_object_of_the_chart_is_accepted(
     values: dict[str, Any], plane: ControlPlane, api: ApiClient, tmp_path: Path
 ) -> None:
