@@ -13,7 +13,9 @@ from tests.cluster import binaries
 from tests.cluster.acting_hooks import acting_hooks, effects_client, grant_reads, granted_effects
 from tests.cluster.api_client import ApiClient
 from tests.cluster.audit import Audit
+from tests.cluster.binaries import Binaries
 from tests.cluster.control_plane import CHART_ACCOUNT, AsAccount, ControlPlane, control_plane
+from tests.cluster.conversion import Converted, converted_plane
 from tests.cluster.dynamo import RELEASE, light_chart
 from tests.cluster.namespaces import own_namespace
 from tests.cluster.processes import Server, running
@@ -149,3 +151,12 @@ def acting_url(admin: ApiClient, plane: ControlPlane, tmp_path_factory: pytest.T
     client = effects_client(plane, tmp_path_factory.mktemp("account"))
     with granted_effects(admin), acting_hooks(client) as url:
         yield url
+
+
+@pytest.fixture(scope="module")
+def converted(programs: Binaries, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Converted]:
+    """A control plane of its own, whose CRDs are converted."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("GOGC", GOGC)
+        with converted_plane(programs, tmp_path_factory.mktemp("converted")) as found:
+            yield found

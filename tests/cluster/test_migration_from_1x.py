@@ -20,9 +20,7 @@ from hooks import contract
 from hooks.crds.owner_versions import find_foreign_owner
 from hooks.policy.identity import model_hash, model_service_name
 from tests.cluster.api_client import ApiClient, wait_for
-from tests.cluster.binaries import Binaries
-from tests.cluster.conftest import GOGC
-from tests.cluster.conversion import BETA, Converted, converted_plane, storing_v1beta1
+from tests.cluster.conversion import BETA, Converted, storing_v1beta1
 from tests.cluster.dynamo import (
     CHART,
     CHILD_KINDS,
@@ -66,14 +64,6 @@ HASH = {"nvidia.com/current-worker-hash-v2": DIGITS, contract.ANNOTATION_ORIGIN_
 WORKLOADS = (("apps/v1", "Deployment"),)
 """What is watched with the pods. A watch of our own kinds ends when their CRD changes."""
 _WRITTEN = ("name", "labels", "annotations", "ownerReferences", "finalizers")
-
-
-@pytest.fixture(scope="module")
-def converted(programs: Binaries, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Converted]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("GOGC", GOGC)
-        with converted_plane(programs, tmp_path_factory.mktemp("converted")) as found:
-            yield found
 
 
 @pytest.fixture(scope="module")

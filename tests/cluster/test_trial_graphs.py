@@ -10,9 +10,7 @@ import pytest
 from hooks import contract
 from hooks.graph.request.names import account_name, job_name
 from tests.cluster.api_client import ApiClient, wait_for
-from tests.cluster.binaries import Binaries
-from tests.cluster.conftest import GOGC
-from tests.cluster.conversion import BETA, Converted, converted_plane
+from tests.cluster.conversion import BETA, Converted
 from tests.cluster.dynamo import GRAPH, REQUEST, condition, running_controllers, wait_until_nothing_is_left
 from tests.cluster.namespaces import own_namespace
 from tests.cluster.processes import Server, running
@@ -25,15 +23,6 @@ from tests.installation import named, plain
 from tests.ports import free_port
 
 OTHER = "vllm-agg-77777777-1111"
-
-
-@pytest.fixture(scope="module")
-def converted(programs: Binaries, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Converted]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("GOGC", GOGC)
-        with converted_plane(programs, tmp_path_factory.mktemp("converted")) as found:
-            found.admin.create(named(plain("rbac.yaml"), "ClusterRole", "dynamo-hooks-profiling"))
-            yield found
 
 
 @pytest.fixture(scope="module")
@@ -51,6 +40,7 @@ def hooks(converted: Converted, tmp_path_factory: pytest.TempPathFactory) -> Ite
 
 @pytest.fixture(scope="module", autouse=True)
 def controllers(converted: Converted, metacontroller: HttpServer, hooks: HttpServer) -> Iterator[None]:
+    converted.admin.create(named(plain("rbac.yaml"), "ClusterRole", "dynamo-hooks-profiling"))
     with running_controllers(converted.admin, hooks.url):
         yield
 
