@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, settings
 from hooks.serving.memory import collect_seldom, freeze_memory
 from tests import effort
 from tests.cluster import binaries
+from tests.collected import leave_out
 from tests.distribution import Distribution, count_workers, rank_of
 
 collect_seldom()
@@ -93,10 +94,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Distribution
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out what is no part of a sample; under xdist, begin with what takes longest, else keep the files' order."""
-    left_out = _find_left_out(items)
-    if left_out:
-        config.hook.pytest_deselected(items=list(left_out))
-        items[:] = [item for item in items if item not in left_out]
+    leave_out(config, items, _find_left_out(items))
     if hasattr(config, "workerinput"):
         items.sort(key=lambda item: rank_of(item.nodeid))
 

@@ -18,7 +18,7 @@ from hooks.model.prober_token import TOKEN_VARIABLE
 from hooks.serving.files import raise_file_limit
 from hooks.serving.logs import set_up_logging
 from hooks.serving.memory import freeze_memory
-from hooks.serving.server import TRUSTS_NOBODY, JsonLog, ignore_sigusr2
+from hooks.serving.server import TRUSTS_NOBODY, JsonLog, prepare_signals
 from hooks.serving.standard_input import end_with_stdin_option, stop_with_stdin
 from hooks.settings import Settings
 
@@ -47,7 +47,7 @@ class _Server(BaseApplication):  # type: ignore[misc]  # gunicorn has no types
             "preload_app": False,
             "proc_name": "dynamo-prober",
             "logger_class": JsonLog,
-            "on_starting": ignore_sigusr2,
+            "on_starting": prepare_signals,
             "post_worker_init": self._begin,
         }
         for key, value in values.items():

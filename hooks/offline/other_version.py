@@ -44,7 +44,9 @@ def installed(requirement: str) -> Iterator[Path]:
         click.echo(f"installing {requirement} into an environment that is removed afterwards …", err=True)
         venv.EnvBuilder(with_pip=True, symlinks=True).create(folder)
         python = Path(folder) / "bin" / "python"
-        done = _run([str(python), "-I", "-m", "pip", "install", "--quiet", requirement], capture=True)
+        # Without pip's word on its own newer version, which would be the last line of an error.
+        pip = (str(python), "-I", "-m", "pip", "--disable-pip-version-check")
+        done = _run([*pip, "install", "--quiet", requirement], capture=True)
         if done.returncode:
             said = done.stderr.strip().splitlines()
             raise NotInstalled(f"{requirement} cannot be installed: {said[-1] if said else 'pip does not say why'}")

@@ -38,7 +38,7 @@ def find_writer_of(deviation: Deviation, request: SyncRequest) -> str:
     return find_writer(_read_managed_fields(deviation, request), deviation.difference.path)
 
 
-def _read_managed_fields(deviation: Deviation, request: SyncRequest) -> list[dict[str, Json]]:
+def _read_managed_fields(deviation: Deviation, request: SyncRequest) -> Json:
     """`metadata.managedFields` of the live child: from the call's text, because parsed objects do not have it."""
     namespace = request.parent["metadata"]["namespace"]
     live = request.children.get(deviation.kind, deviation.name, namespace)
@@ -46,4 +46,4 @@ def _read_managed_fields(deviation: Deviation, request: SyncRequest) -> list[dic
         call = orjson.loads(request.body)
         found = (call.get("children") or call.get("attachments") or {}).get(deviation.kind.key) or {}
         live = found.get(f"{namespace}/{deviation.name}") or found.get(deviation.name)
-    return list((live or {"metadata": {}})["metadata"].get("managedFields") or ())
+    return live["metadata"].get("managedFields") if live else None

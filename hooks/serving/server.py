@@ -14,6 +14,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -146,9 +147,8 @@ class Server(BaseApplication):  # type: ignore[misc]  # gunicorn has no types
             "worker_tmp_dir": _find_memory_dir(),
             "loglevel": logging.getLevelName(logger.getEffectiveLevel()).lower(),
             "limit_request_fields": HEADERS,
-            "on_starting": ignore_sigusr2,
+            "on_starting": prepare_signals,
             "when_ready": lambda _arbiter: freeze_memory(),
-            "post_fork": _let_sigterm_end,
             "post_worker_init": self._begin,
             "on_exit": lambda _arbiter: self.options.end(),
             "child_exit": _forget_worker,
@@ -174,12 +174,6 @@ class Server(BaseApplication):  # type: ignore[misc]  # gunicorn has no types
             stop_with_stdin(worker)
 
 
-def ignore_sigusr2(arbiter: Any) -> None:
-    """Let SIGUSR2 do nothing, before gunicorn handles signals: it would start a second parent of workers."""
-    arbiter.SIGNALS = [number for number in arbiter.SIGNALS if number != signal.SIGUSR2]
-    signal.signal(signal.SIGUSR2, signal.SIG_IGN)
-
-
 def _forget_worker(_arbiter: Any, worker: Any) -> None:
     """Remove a dead worker's live gauges; its counters stay, because a counter must never fall."""
     from prometheus_client.multiprocess import mark_process_dead  # noqa: PLC0415 - reads the environment
@@ -193,6 +187,22 @@ def _find_memory_dir() -> str:
     return str(shared) if os.access(shared, os.W_OK) else tempfile.gettempdir()
 
 
-def _let_sigterm_end(_arbiter: Any, _worker: Any) -> None:
-    """Let SIGTERM end a worker that is still starting: the handler that it inherited would ignore the signal."""
+def prepare_signals(arbiter: Any) -> None:
+    """Before gunicorn handles signals: SIGUSR2 does nothing, and each worker hears SIGTERM.
+
+    SIGUSR2 would start a second parent of workers. The handler that a worker inherits would lose a SIGTERM, and the
+    server would wait for that worker until the end of its patience. So the signal waits while a worker is forked, and
+    ends it until the worker has its own handler.
+    """
+    arbiter.SIGNALS = [number for number in arbiter.SIGNALS if number != signal.SIGUSR2]
+    signal.signal(signal.SIGUSR2, signal.SIG_IGN)
+    os.register_at_fork(
+        before=partial(signal.pthread_sigmask, signal.SIG_BLOCK, {signal.SIGTERM}),
+        after_in_parent=partial(signal.pthread_sigmask, signal.SIG_UNBLOCK, {signal.SIGTERM}),
+        after_in_child=_let_sigterm_end,
+    )
+
+
+def _let_sigterm_end() -> None:
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})

@@ -20,6 +20,7 @@ from tests.cluster.dynamo import RELEASE, light_chart
 from tests.cluster.namespaces import own_namespace
 from tests.cluster.processes import Server, running
 from tests.cluster.programs import HttpServer, find_metacontroller, hooks_server, metacontroller_server
+from tests.collected import items_below, leave_out
 from tests.contract.backend import CRDS
 from tests.ports import free_port
 
@@ -35,10 +36,9 @@ IN_NEED_OF_METACONTROLLER = {"metacontroller", "start_metacontroller", "late_new
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Mark this folder's tests; leave them out unless asked for; skip them where they cannot run."""
-    ours = [item for item in items if HERE in item.path.parents]
+    ours = items_below(HERE, items)
     if not config.getoption("--cluster"):
-        config.hook.pytest_deselected(items=ours)
-        items[:] = [item for item in items if item not in ours]
+        leave_out(config, items, ours)
         return
     for item in ours:
         item.add_marker("cluster")

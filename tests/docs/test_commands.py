@@ -61,6 +61,7 @@ def run(checkout: Path, programs: Path, script: str) -> subprocess.CompletedProc
     )
 
 
+@pytest.mark.sampled(every=2)
 @pytest.mark.parametrize("block", blocks_with("run"))
 def test_commands_do_what_the_page_says(block: Block, checkout: Path, programs: Path) -> None:
     done = run(checkout, programs, block.text)
@@ -89,7 +90,6 @@ def test_every_block_of_yaml_parses_and_no_command_has_an_unknown_mark(page: Pat
             assert list(yaml.safe_load_all(block.text)), f"line {block.line}"
 
 
-@pytest.mark.sampled(every=3)
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_offline_commands_are_run(page: Path) -> None:
     """A block with `render`, `validate` or `simulate` of an example is marked, so no such command goes unproved."""

@@ -46,3 +46,22 @@ def test_last_writer_of_a_field_is_named(path: FieldPath, writer: str) -> None:
 
 def test_without_records_nobody_is_named() -> None:
     assert find_writer([], SPEC) == ""
+
+
+@pytest.mark.parametrize(
+    "records",
+    [
+        None,
+        7,
+        {"fieldsV1": {}},
+        [None, "text", 7],
+        [{"manager": "odd", "fieldsV1": ["f:spec"]}],
+        [{"manager": "odd", "fieldsV1": {"f:spec": 7}}],
+        [{"manager": "odd", "fieldsV1": {"f:spec": {"k:no JSON": {}, "k:7": {}, "k": {}}}}],
+    ],
+    ids=str,
+)
+def test_record_that_cannot_be_read_names_nobody(records: Any) -> None:
+    assert find_writer(records, SPEC / "replicas") == ""
+    both = [*(records if isinstance(records, list) else ()), *RECORDS]
+    assert find_writer(both, SPEC / "replicas") == "kube-controller-manager (subresource scale)"

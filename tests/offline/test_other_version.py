@@ -78,8 +78,9 @@ def test_two_versions_are_refused(tmp_path: Path) -> None:
     assert (found.exit_code, "give one of them" in found.output) == (2, True)
 
 
-def test_what_pip_refuses_is_one_sentence(tmp_path: Path) -> None:
+def test_what_pip_refuses_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     broken = tmp_path / "broken.whl"
     broken.write_text("no wheel")
+    monkeypatch.delenv("PIP_DISABLE_PIP_VERSION_CHECK", raising=False)
     with pytest.raises(NotInstalled, match=r"broken\.whl cannot be installed: ERROR: "), installed(str(broken)):
         pass

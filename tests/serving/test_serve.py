@@ -122,6 +122,31 @@ def test_server_that_is_ended_while_it_starts_leaves_no_file_behind(name: str, t
     assert list(tmp_path.iterdir()) == []
 
 
+SLOW_BEGIN = """
+import gunicorn.util, sys, time
+from hooks.cli.main import main
+from hooks.serving import server
+def begin(title):
+    if title.startswith("worker"):
+        print("forked", flush=True)
+        time.sleep(2)
+gunicorn.util._setproctitle, server.REQUEST_SECONDS = begin, 1000
+main(["serve", "--bind", "127.0.0.1:0", "--workers", "1"])
+"""
+
+
+def test_worker_that_has_just_been_forked_hears_that_the_server_ends() -> None:
+    command = [sys.executable, "-c", SLOW_BEGIN]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "forked\n"
+        process.send_signal(signal.SIGTERM)
+        try:
+            assert process.wait(timeout=40) == 0
+        finally:
+            process.kill()
+
+
 def test_given_metrics_directory_is_emptied_of_an_earlier_run_and_kept(start: Start, tmp_path: Path) -> None:
     directory = tmp_path / "metrics"
     directory.mkdir()

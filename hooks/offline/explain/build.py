@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 
 from hooks.api.conversion import Version, convert
 from hooks.crds import find_faults
@@ -13,6 +14,9 @@ from hooks.offline.manifests.checking import ANY_TIME, store
 from hooks.offline.rendering import Rendered, render
 from hooks.settings import Settings
 from hooks.settings.facts import Facts
+
+_KEPT = 1024
+"""Results that are kept: several questions about one graph change its settings and the same fields of it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,11 +51,30 @@ class Build:
 
     def make(self) -> RenderedObjects | None:
         """The children; None if the schema refuses the object, or the hooks do."""
-        if find_faults(self.written):
-            return None
-        rendered = self.render()
-        return None if rendered.problems else RenderedObjects(by_key(rendered.children))
+        return _make(_Content(self._text(), self))
 
     def with_written(self, written: Manifest) -> "Build":
         """The same build of another object."""
         return replace(self, written=written)
+
+    def _text(self) -> str:
+        """All inputs as text."""
+        settings = self.settings.model_dump_json()
+        return repr((self.written, self.others, settings, sorted(self.installed), dict(self.filled)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Content:
+    """A build that is the same as another one if their texts are."""
+
+    text: str
+    build: Build = field(compare=False)
+
+
+@lru_cache(maxsize=_KEPT)
+def _make(content: _Content) -> RenderedObjects | None:
+    build = content.build
+    if find_faults(build.written):
+        return None
+    rendered = build.render()
+    return None if rendered.problems else RenderedObjects(by_key(rendered.children))

@@ -9,8 +9,9 @@ that read an object, and `hooks.k8s`, which builds what others decide.
 
 import functools
 import inspect
+import itertools
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
 from types import FrameType, ModuleType
@@ -29,6 +30,8 @@ _LONGEST = 4
 _SOURCE = "Source: "
 _Tail = tuple[str, ...]
 _Known = tuple[_Tail, str]
+_Wanted = Mapping[str, Collection[_Known]]
+"""What is looked for, by the last name of its path."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,17 +44,15 @@ def find_writers(build: Build, made: RenderedObjects, places: Sequence[LeafPlace
     """The writer of each of these leaves; a leaf that no function returned as a value is left out."""
     if not places:
         return {}
-    first = _watch(build)
     values = _values(made, {place.object for place in places})
-    found: dict[LeafPlace, Writer] = {}
+    wanted: dict[LeafPlace, list[_Known]] = {}
     for place in places:
-        text = _text(made.value(place))
         tails = _tails(_name_parts(place.path.parts))
         tail = next((tail for tail in tails if len(values[place.object, tail]) == 1), tails[-1])
-        function = next((first[one, text] for one in _shorter(tail) if (one, text) in first), None)
-        if function is not None:
-            found[place] = _describe(function)
-    return found
+        wanted[place] = [(one, _text(made.value(place))) for one in _shorter(tail)]
+    first = _watch(build, _by_last_name(itertools.chain.from_iterable(wanted.values())))
+    functions = {place: next((first[one] for one in some if one in first), None) for place, some in wanted.items()}
+    return {place: _describe(function) for place, function in functions.items() if function is not None}
 
 
 def _values(made: RenderedObjects, keys: Iterable[ObjectKey]) -> dict[tuple[ObjectKey, _Tail], set[str]]:
@@ -82,21 +83,29 @@ def _name_parts(parts: Iterable[str | int]) -> _Tail:
     return tuple(names[:-1] if len(names) > 1 and names[-1] == "value" else names)
 
 
-def _watch(build: Build) -> dict[_Known, _Function]:
+def _by_last_name(known: Iterable[_Known]) -> _Wanted:
+    found: dict[str, set[_Known]] = {}
+    for tail, text in known:
+        found.setdefault(tail[-1], set()).add((tail, text))
+    return found
+
+
+def _watch(build: Build, wanted: _Wanted) -> dict[_Known, _Function]:
     """By the end of a path and a value, the function whose result was the first to have it.
 
     A function that got the value as an argument only passed it on; it counts if no other one is found.
     """
     made: dict[_Known, _Function] = {}
     passed: dict[_Known, _Function] = {}
+    count = sum(map(len, wanted.values()))
 
     def record(frame: FrameType, event: str, result: Any) -> None:
-        if event != "return" or result is None or not _is_asked(frame):
+        if event != "return" or result is None or len(made) == count or not _is_asked(frame):
             return
-        fresh = {known for known in _ends(result) if known not in made}
+        fresh = {known for known in _ends(result, wanted) if known not in made}
         if fresh:
             function = _Function(str(frame.f_globals["__name__"]), frame.f_code.co_qualname)
-            given = {known for value in _arguments(frame) for known in _ends(value)} & fresh
+            given = {known for value in _arguments(frame) for known in _ends(value, wanted)} & fresh
             made.update(dict.fromkeys(fresh - given, function))
             for known in given:
                 passed.setdefault(known, function)
@@ -122,13 +131,15 @@ def _arguments(frame: FrameType) -> list[Any]:
     return [frame.f_locals.get(name) for name in names]
 
 
-def _ends(value: Any) -> Iterator[_Known]:
+def _ends(value: Any, wanted: _Wanted) -> Iterator[_Known]:
+    """Those of the wanted ends that a value has."""
     for names, leaf in _walk(value, ()):
-        for tail in _tails(names):
-            yield tail, leaf
+        if some := wanted.get(names[-1]):
+            text = _text(leaf)
+            yield from ((tail, text) for tail in _tails(names) if (tail, text) in some)
 
 
-def _walk(value: Any, names: _Tail) -> Iterator[tuple[_Tail, str]]:
+def _walk(value: Any, names: _Tail) -> Iterator[tuple[_Tail, Any]]:
     """Each leaf of a result with the names of its path; models of the API have no leaves."""
     if is_dataclass(value) and not isinstance(value, type):
         for field in fields(value):
@@ -142,7 +153,7 @@ def _walk(value: Any, names: _Tail) -> Iterator[tuple[_Tail, str]]:
             here = () if isinstance(item, Mapping | list | tuple) else (str(index),)
             yield from _walk(item, (*names, *(here if naming is None else (str(item[naming]),))))
     elif names and isinstance(value, str | int | float | Mapping | list | tuple):
-        yield names, _text(value)
+        yield names, value
 
 
 def _text(value: Json) -> str:

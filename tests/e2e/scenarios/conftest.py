@@ -8,6 +8,7 @@ import pytest
 from tests.cluster import binaries
 from tests.cluster.api_client import ApiClient
 from tests.cluster.namespaces import own_namespace
+from tests.collected import items_below, leave_out
 from tests.e2e.bench import PREFIX, Bench, running_bench
 from tests.e2e.releases import NotInstalled, Release, install, releases_folder, tag_of
 
@@ -17,10 +18,8 @@ HERE = Path(__file__).parent
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out this folder's tests unless asked for."""
-    ours = [item for item in items if HERE in item.path.parents]
-    if ours and not config.getoption("--e2e"):
-        config.hook.pytest_deselected(items=ours)
-        items[:] = [item for item in items if item not in ours]
+    if not config.getoption("--e2e"):
+        leave_out(config, items, items_below(HERE, items))
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -1,4 +1,7 @@
-"""The real downloaders of two releases say of each source what the table has, where their wheels can be installed."""
+"""The real downloaders of two releases say of each source what the table has, where their wheels can be installed.
+
+The older one is tried where all is (`tests.effort`).
+"""
 
 import ast
 import re
@@ -9,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import effort
 from tests.model.prober.downloader_texts import EARLY, LATE, SAID, SaidOfSource
 from tests.model.runtime.played_sources import serve
 
@@ -40,14 +44,15 @@ def _install(release: str, home: Path) -> Path:
     return python
 
 
-@pytest.fixture(scope="module", params=[EARLY, LATE])
+@pytest.fixture(scope="module", params=[EARLY, LATE] if effort.FULL else [LATE])
 def release(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
 @pytest.fixture(scope="module")
 def downloader(release: str, pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    kept = pytestconfig.cache.mkdir("dynamo-runtime") if pytestconfig.cache else tmp_path_factory.mktemp("runtime")
+    cache = getattr(pytestconfig, "cache", None)
+    kept = cache.mkdir("dynamo-runtime") if cache else tmp_path_factory.mktemp("runtime")
     return _install(release, kept / release)
 
 
