@@ -155,7 +155,8 @@ def write_clusters(results: Iterable[Result]) -> str:
     rows = [
         _write_phase(result, phase, title) for result in ordered for phase, title in _PHASES if phase in result["hooks"]
     ]
-    verdicts = write_table(("graphs", "target", "measured"), (row for one in ordered for row in judge_cluster(one)))
+    judged = (*(row for one in ordered for row in judge_cluster(one)), *judge_growth(ordered))
+    verdicts = write_table(("graphs", "target", "measured"), judged)
     said = (
         "Processor seconds by program; *before* are the hooks of the version before reads on demand, "
         "where they ran too.\n\n"
@@ -219,8 +220,26 @@ def judge_cluster(result: Result) -> Iterator[tuple[int, str, str]]:
     )
     figures.append(("MiB of the largest worker of the hooks", hooks["memory"]["hooks"], 120.0))
     for title, value, target in figures:
-        verdict = "reached" if value <= target else "missed"
-        yield graphs, verdict, f"{title}: {value:.4g}, target at most {target:g}"
+        yield graphs, *_judge(title, value, target)
+
+
+def _judge(title: str, value: float, target: float) -> tuple[str, str]:
+    return "reached" if value <= target else "missed", f"{title}: {value:.4g}, target at most {target:g}"
+
+
+def judge_growth(results: Sequence[Result]) -> Iterator[tuple[int, str, str]]:
+    """Verdicts on what a graph costs among more than a hundred, where each number has as many namespaces."""
+    spread = {one["graphs"]: one for one in results if one.get("namespaces", 1) == one["graphs"]}
+    for graphs in sorted(number for number in spread if 100 in spread and number > 100):
+        spent, base = (spread[number]["hooks"]["ready"]["processor_seconds"] for number in (graphs, 100))
+        shares = (
+            ("Metacontroller", spent["metacontroller"], base["metacontroller"]),
+            ("all programs", sum(spent.values()), sum(base.values())),
+        )
+        for program, much, less in shares:
+            ratio = much / graphs / (less / 100)
+            title = f"a graph's processor seconds of {program}, times those of one among 100"
+            yield graphs, *_judge(title, ratio, 1.3)
 
 
 def _find_cost(phase: Result, rest: Result) -> float:

@@ -6,6 +6,7 @@ import pytest
 
 from bench.page import (
     PAGE,
+    judge_growth,
     replace_part,
     write_calls,
     write_clusters,
@@ -14,6 +15,8 @@ from bench.page import (
     write_targets,
     write_writes,
 )
+
+GROWTH = "a graph's processor seconds of {}, times those of one among 100"
 
 
 def times(p50: float, p99: float) -> dict[str, float]:
@@ -110,6 +113,24 @@ def test_graphs_stand_beside_the_floor_in_the_order_of_their_number() -> None:
         "| 10 | reached | hook calls for each change of a child: 2, target at most 3 |",
         "| 10 | reached | MiB of the largest worker of the hooks: 105, target at most 120 |",
     ]
+
+
+def test_graph_among_many_is_judged_beside_one_among_a_hundred() -> None:
+    results = [
+        {
+            "graphs": number,
+            "namespaces": many,
+            "hooks": {"ready": phase(8, number, hooks=spent, metacontroller=10)},
+        }
+        for number, many, spent in ((100, 100, 10), (100, 1, 1), (500, 500, 50), (1000, 1000, 210), (1000, 1, 7))
+    ]
+    assert [*judge_growth(results)] == [
+        (500, "reached", f"{GROWTH.format('Metacontroller')}: 0.2, target at most 1.3"),
+        (500, "reached", f"{GROWTH.format('all programs')}: 0.6, target at most 1.3"),
+        (1000, "reached", f"{GROWTH.format('Metacontroller')}: 0.1, target at most 1.3"),
+        (1000, "reached", f"{GROWTH.format('all programs')}: 1.1, target at most 1.3"),
+    ]
+    assert [*judge_growth(results[1:])] == []
 
 
 def test_events_are_shown_by_who_has_a_rule() -> None:

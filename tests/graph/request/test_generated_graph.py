@@ -40,22 +40,22 @@ def test_graph_without_a_name_gets_the_requests() -> None:
     [
         ("", "no DynamoGraphDeployment found in YAML content"),
         ("- a\n- b\n", "no DynamoGraphDeployment found in YAML content"),
-        (text(bare("a")), "no DynamoGraphDeployment found in YAML content"),
+        ([bare("a")], "no DynamoGraphDeployment found in YAML content"),
         (
-            text({**generated(), "apiVersion": "nvidia.com/v1"}),
+            [{**generated(), "apiVersion": "nvidia.com/v1"}],
             "the generated graph has apiVersion nvidia.com/v1, must be nvidia.com/v1alpha1 or nvidia.com/v1beta1",
         ),
-        (text(generated("n" * 210_000)), "the generated graph has 210290 bytes as JSON, must have at most 200704"),
+        ([generated("n" * 210_000)], "the generated graph has 210290 bytes as JSON, must have at most 200704"),
         (
-            text(generated(), *[bare(f"c{i}", data={"a": "x" * 100_000}) for i in range(3)]),
+            [generated(), *[bare(f"c{i}", data={"a": "x" * 100_000}) for i in range(3)]],
             f"additional resources have 300237 bytes, must have at most {MAX_ADDITIONAL_BYTES}",
         ),
     ],
     ids=["empty", "list", "no graph", "version", "too large", "too much beside"],
 )
-def test_unusable_output_is_refused(output: str, problem: str) -> None:
+def test_unusable_output_is_refused(output: str | list[Any], problem: str) -> None:
     with pytest.raises(InvalidSpec) as refused:
-        read_output(output, "q")
+        read_output(output if isinstance(output, str) else text(*output), "q")
     assert str(refused.value) == problem
 
 

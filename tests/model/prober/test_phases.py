@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Iterable, Iterator
+from functools import cache
 from itertools import product
 
 import pytest
@@ -146,19 +147,26 @@ def states(goal: Goal, phase: AdapterPhase) -> Iterator[AdapterState]:
         )
 
 
-ALL = [
-    (state, Occurrence(event=event, at=moment(), error="why"))
-    for goal in Goal
-    for event in EVENTS[goal]
-    for phase in (P if event is E.NEW_GOAL else PHASES[goal])
-    for state in states(goal, phase)
-]
-SITUATIONS = {describe(state, happened) for state, happened in ALL}
+@cache
+def all_moves() -> list[tuple[AdapterState, Occurrence]]:
+    """Every state with each event that may happen in it."""
+    return [
+        (state, Occurrence(event=event, at=moment(), error="why"))
+        for goal in Goal
+        for event in EVENTS[goal]
+        for phase in (P if event is E.NEW_GOAL else PHASES[goal])
+        for state in states(goal, phase)
+    ]
+
+
+@cache
+def all_situations() -> frozenset[AdapterSituation]:
+    return frozenset(describe(state, happened) for state, happened in all_moves())
 
 
 def test_every_event_in_every_phase_leads_to_the_listed_phases_and_to_no_other() -> None:
     found: dict[tuple[Goal, AdapterEvent], Moves] = {}
-    for state, happened in ALL:
+    for state, happened in all_moves():
         moves = found.setdefault((state.wanted.goal, happened.event), {})
         moves.setdefault(state.phase, set()).add(advance(state, happened).phase)
     assert found == MOVES
@@ -173,7 +181,7 @@ def first_match(table: tuple[PhaseRow, ...], situation: AdapterSituation) -> tup
 @pytest.mark.parametrize("index", range(len(TABLE)))
 def test_every_row_is_needed(index: int) -> None:
     without = (*TABLE[:index], *TABLE[index + 1 :])
-    assert any(first_match(TABLE, found) != first_match(without, found) for found in SITUATIONS)
+    assert any(first_match(TABLE, found) != first_match(without, found) for found in all_situations())
 
 
 def test_every_situation_has_a_row() -> None:
@@ -182,7 +190,7 @@ def test_every_situation_has_a_row() -> None:
 
 
 def test_phase_keeps_its_time_where_it_stays() -> None:
-    for state, happened in ALL:
+    for state, happened in all_moves():
         after = advance(state, happened)
         if happened.event is not E.NEW_GOAL:
             assert (after.since == state.since) is (after.phase is state.phase)

@@ -11,8 +11,13 @@ from hooks.offline.picture.parts import Box, BoxRole, Mood, Picture, State, clea
 from tests.offline.picture.drawn import DRAWN, ROOT, hostile, pictures_of
 
 FORMS = {"mermaid": write_mermaid, "dot": write_dot}
-ALL = [picture for path in DRAWN for picture in pictures_of(path)]
 TOKEN = re.compile(r'\s+|"(?:[^"\\]|\\.)*"|[A-Za-z_][A-Za-z0-9_]*|\d+(?:\.\d+)?|->|[{}\[\];,=]')
+
+
+@pytest.fixture(scope="module")
+def pictures() -> list[Picture]:
+    """The pictures of all examples."""
+    return [picture for path in DRAWN for picture in pictures_of(path)]
 
 
 def read_dot(text: str) -> list[str]:
@@ -41,20 +46,20 @@ def read_dot(text: str) -> list[str]:
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_form_is_the_same_each_time_and_shows_every_box(form: str) -> None:
-    text = FORMS[form](ALL)
-    assert text == FORMS[form](tuple(ALL))
+def test_form_is_the_same_each_time_and_shows_every_box(form: str, pictures: list[Picture]) -> None:
+    text = FORMS[form](pictures)
+    assert text == FORMS[form](tuple(pictures))
     assert text.endswith("\n")
     for word in ("vllm-planner", "Frontend", "KV transfer", "scales", "my-lora"):
         assert word in text
 
 
-def test_dot_is_read_as_boxes_and_links() -> None:
-    tokens = read_dot(write_dot(ALL))
+def test_dot_is_read_as_boxes_and_links(pictures: list[Picture]) -> None:
+    tokens = read_dot(write_dot(pictures))
     assert tokens[:3] == ["digraph", "dynamo", "{"]
-    assert tokens.count("subgraph") == len(ALL)
-    assert tokens.count("->") == sum(len(picture.links) for picture in ALL)
-    assert tokens.count("label") >= sum(len(picture.boxes) for picture in ALL)
+    assert tokens.count("subgraph") == len(pictures)
+    assert tokens.count("->") == sum(len(picture.links) for picture in pictures)
+    assert tokens.count("label") >= sum(len(picture.boxes) for picture in pictures)
 
 
 def test_hostile_texts_do_not_leave_their_quotes_in_dot() -> None:
