@@ -124,19 +124,21 @@ def test_server_that_is_ended_while_it_starts_leaves_no_file_behind(name: str, t
 
 SLOW_BEGIN = """
 import gunicorn.util, sys, time
+from hooks.cli import prober
 from hooks.cli.main import main
 from hooks.serving import server
 def begin(title):
     if title.startswith("worker"):
         print("forked", flush=True)
         time.sleep(2)
-gunicorn.util._setproctitle, server.REQUEST_SECONDS = begin, 1000
-main(["serve", "--bind", "127.0.0.1:0", "--workers", "1"])
+gunicorn.util._setproctitle, server.REQUEST_SECONDS, prober._GRACE_SECONDS = begin, 1000, 1000
+main(sys.argv[1:])
 """
 
 
-def test_worker_that_has_just_been_forked_hears_that_the_server_ends() -> None:
-    command = [sys.executable, "-c", SLOW_BEGIN]
+@pytest.mark.parametrize("server", ["serve", "prober"])
+def test_worker_that_has_just_been_forked_hears_that_the_server_ends(server: str) -> None:
+    command = [sys.executable, "-c", SLOW_BEGIN, server, "--bind", "127.0.0.1:0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "forked\n"
