@@ -343,7 +343,9 @@ def test_model_elsewhere_that_loses_the_label_is_the_whole_clusters(api: ApiClie
     wait_for(lambda: finalizers(api), "Metacontroller adds its finalizer before it asks")
     api.patch(DYNAMO, MODEL, "m", {"metadata": {"labels": {LABEL: None}}})
     ours = ["metacontroller.io/decoratorcontroller-dynamo-model"]
-    wait_for(lambda: finalizers(api) == ours, "the finalizer of the installation is removed")
+    kept = f"metacontroller.io/decoratorcontroller-dynamo-model-{TEAM}"
+    wait_for(lambda: kept not in finalizers(api), "the finalizer of the installation is removed")
+    wait_for(lambda: finalizers(api) == ours, "that of the whole cluster is there")
     api.delete(DYNAMO, MODEL, "m")
     wait_for(lambda: api.get(DYNAMO, MODEL, "m") is None, "it is gone")
 
