@@ -9,7 +9,7 @@ import orjson
 from hooks import contract
 from hooks.cli.cluster_options import Connection
 from hooks.cli.kubectl import target as targets
-from hooks.cli.kubectl.status import age_of
+from hooks.cli.kubectl.age import age_of
 from hooks.k8s.messages import one_line
 from hooks.k8s.types import Json
 from hooks.offline.manifests.writing import format_value, guard_output

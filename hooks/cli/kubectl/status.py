@@ -11,6 +11,7 @@ from rich.live import Live
 from rich.text import Text
 
 from hooks.cli.cluster_options import Connection, connection_options
+from hooks.cli.kubectl.age import age_of
 from hooks.cli.kubectl.suggesting import complete_graphs
 from hooks.cli.kubectl.target import Target, find_graph, namespace_of_graph, open_graph
 from hooks.clients.api_server import Refused
@@ -111,18 +112,6 @@ def _describe_events(found: LiveTree, now: datetime | None) -> Iterator[str]:
         when = time_of(event) if now is None else age_of(time_of(event), now)
         who = f"{subject.get('kind')} {subject.get('name')}"
         yield " ".join(filter(None, (when, event.get("type"), event.get("reason"), f"{who}: {said}")))
-
-
-def age_of(moment: str, now: datetime) -> str:
-    """`12s`, `5m`, `3h` or `2d`, as kubectl writes it; empty if the time is not known."""
-    try:
-        seconds = max(0, int((now - datetime.fromisoformat(moment)).total_seconds()))
-    except ValueError:
-        return ""
-    for size, unit in ((86400, "d"), (3600, "h"), (60, "m")):
-        if seconds >= 2 * size:
-            return f"{seconds // size}{unit}"
-    return f"{seconds}s"
 
 
 def _print(target: Target) -> None:
