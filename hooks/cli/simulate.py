@@ -5,6 +5,7 @@ import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from fnmatch import fnmatchcase
+from functools import partial
 from types import FrameType
 from typing import TextIO
 
@@ -102,7 +103,7 @@ Examples:
     default="5",
     show_default=True,
     metavar="N",
-    help="How many simulated seconds pass in one real second.",
+    help="How many simulated seconds pass in one real second; fewer on a machine that is too busy.",
 )
 @click.option(
     "--hold",
@@ -223,7 +224,7 @@ def _run(plan: SimulationPlan, settings: list[str], *, engine_port: int) -> Snap
     live = sys.stdout.isatty() and sys.stderr.isatty()
     with (
         _signals_noted() as heed,
-        run_programs(plan, settings, engine_port=engine_port, heed=heed) as programs,
+        run_programs(plan, settings, engine_port=engine_port, heed=heed, say=partial(click.echo, err=True)) as programs,
         ProgressView(Console(stderr=True), live=live) as view,
     ):
         return run_simulation(plan, programs, view)

@@ -17,8 +17,8 @@ from types import MappingProxyType
 from typing import IO
 
 from hooks.clients.query_reader import OBJECTS_VARIABLE
+from hooks.offline.simulation.starting import begin_wait, find_fault, look_again, read_processor_seconds, say_so
 
-START_SECONDS = 20.0
 STOP_SECONDS = 5.0
 _POLL_SECONDS = 0.02
 _LINES_SHOWN = 15
@@ -26,6 +26,10 @@ _LINES_SHOWN = 15
 
 def _heed_nothing() -> None:
     """Nothing asks to stop."""
+
+
+def _say_nothing(_line: str) -> None:
+    """Nobody waits at a terminal."""
 
 
 class ServerFailed(Exception):
@@ -65,20 +69,30 @@ class _ServerProcess:
     process: "subprocess.Popen[bytes]"
     log: IO[bytes]
 
+    def count_written(self) -> int:
+        """The bytes of the server's log so far."""
+        return os.fstat(self.log.fileno()).st_size
+
     def last_lines(self) -> str:
         """The end of the server's log; reading it does not move the file offset of the server."""
-        written = os.pread(self.log.fileno(), os.fstat(self.log.fileno()).st_size, 0)
+        written = os.pread(self.log.fileno(), self.count_written(), 0)
         return "\n".join(written.decode(errors="replace").splitlines()[-_LINES_SHOWN:])
 
 
 @contextmanager
 def run_servers(
-    settings: Sequence[str], *, prober: bool, objects_url: str = "", heed: Callable[[], None] = _heed_nothing
+    settings: Sequence[str],
+    *,
+    prober: bool,
+    objects_url: str = "",
+    heed: Callable[[], None] = _heed_nothing,
+    say: Callable[[str], None] = _say_nothing,
 ) -> Iterator[Servers]:
     """Run the hooks server, and the prober beside it; `settings` are `key=value` pairs for both.
 
     The hooks read objects on demand at `objects_url`, nothing if it is empty.
-    `heed` is called again and again, and may raise what ends the wait.
+    `heed` is called again and again, and may raise what ends the wait. `say` gets a line if the wait is long: it lasts
+    as long as the servers make progress.
 
     Raises:
         ServerFailed: a server does not start.
@@ -92,7 +106,7 @@ def run_servers(
         hooks = stack.enter_context(_run("serve", pairs, "--workers", "1", variables={OBJECTS_VARIABLE: objects_url}))
         servers = Servers(hooks_url=f"http://127.0.0.1:{hooks.port}", running=(*running, hooks), heed=heed)
         for server in servers.running:
-            _wait_until_listening(servers, server)
+            _wait_until_listening(servers, server, say)
         yield servers
 
 
@@ -151,14 +165,23 @@ def find_free_port() -> int:
         return port
 
 
-def _wait_until_listening(servers: Servers, server: _ServerProcess) -> None:
-    deadline = time.monotonic() + START_SECONDS
-    while time.monotonic() < deadline:
+def _wait_until_listening(servers: Servers, server: _ServerProcess, say: Callable[[str], None]) -> None:
+    wait = begin_wait(time.monotonic())
+    while not _listens(server):
         servers.check()
-        try:
-            socket.create_connection(("127.0.0.1", server.port), timeout=1).close()
-        except OSError:
-            time.sleep(_POLL_SECONDS)
-        else:
-            return
-    raise ServerFailed(f"{server.name} does not listen after {START_SECONDS:.0f} s\n{server.last_lines()}")
+        now, used = time.monotonic(), read_processor_seconds(server.process.pid)
+        wait, line = say_so(look_again(wait, now, processor=used, written=server.count_written()), now)
+        if fault := find_fault(wait, now):
+            raise ServerFailed(f"{server.name} {fault}\n{server.last_lines()}")
+        if line:
+            say(f"{server.name} is {line}")
+        time.sleep(_POLL_SECONDS)
+    servers.check()
+
+
+def _listens(server: _ServerProcess) -> bool:
+    try:
+        socket.create_connection(("127.0.0.1", server.port), timeout=1).close()
+    except OSError:
+        return False
+    return True

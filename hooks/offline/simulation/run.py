@@ -35,6 +35,8 @@ from hooks.problems import join_texts
 
 SNAPSHOT_SECONDS = 0.1
 """Real seconds between two snapshots."""
+LONGEST_TURN_SECONDS = 0.5
+"""Real seconds that count between two snapshots: where more pass, the machine is busy and the prober late too."""
 STUCK_SECONDS = 15.0
 """Seconds of the cluster after which nothing more is expected of pods that only wait for missing objects."""
 _ENDED = frozenset({"Succeeded", "Failed"})
@@ -123,11 +125,17 @@ class Programs:
 
 @contextmanager
 def run_programs(
-    plan: SimulationPlan, settings: Sequence[str], *, engine_port: int, heed: Callable[[], None]
+    plan: SimulationPlan,
+    settings: Sequence[str],
+    *,
+    engine_port: int,
+    heed: Callable[[], None],
+    say: Callable[[str], None],
 ) -> Iterator[Programs]:
     """Run the programs that a plan needs; engines get another port if theirs is in use on this machine.
 
-    `heed` is called again and again, also while the simulation runs, and may raise what ends it.
+    `heed` is called again and again, also while the simulation runs, and may raise what ends it. `say` gets a line
+    where servers take long to start.
 
     Raises:
         ServerFailed: a server does not start.
@@ -137,13 +145,13 @@ def run_programs(
     with ExitStack() as stack:
         url = stack.enter_context(serve_objects(reader))
         if not plan.has_models:
-            servers = stack.enter_context(run_servers(settings, prober=False, objects_url=url, heed=heed))
+            servers = stack.enter_context(run_servers(settings, prober=False, objects_url=url, heed=heed, say=say))
             yield Programs(servers=servers, reader=reader)
             return
         port = stack.enter_context(reserve_port(engine_port))
         engines = stack.enter_context(run_engines(port))
         given = [*settings, f"engine_port={port}", _LOOPBACK_ENGINES]
-        servers = stack.enter_context(run_servers(given, prober=True, objects_url=url, heed=heed))
+        servers = stack.enter_context(run_servers(given, prober=True, objects_url=url, heed=heed, say=say))
         yield Programs(servers=servers, reader=reader, engines=engines)
 
 
@@ -199,16 +207,25 @@ def _watch(
             waiting.pop()
         return not waiting and _all_over(cluster, roots)
 
-    begin, stuck_since = time.monotonic(), math.inf
+    end, before, stuck_since = 0.0, time.monotonic(), math.inf
     while True:
-        real = (time.monotonic() - begin) * plan.speed
-        cluster.run_until(is_done, min(real, plan.timeout) - cluster.clock.seconds)
+        now = time.monotonic()
+        end, before = advance(end, now - before, plan), now
+        cluster.run_until(is_done, end - cluster.clock.seconds)
         snapshot = take_snapshot(cluster, roots)
         look(snapshot)
         stuck_since = min(stuck_since, snapshot.seconds) if snapshot.is_stuck else math.inf
         if snapshot.over or snapshot.seconds >= plan.timeout or snapshot.seconds - stuck_since >= STUCK_SECONDS:
             return snapshot
         time.sleep(SNAPSHOT_SECONDS)
+
+
+def advance(seconds: float, passed: float, plan: SimulationPlan) -> float:
+    """The simulated seconds by now; `passed` are the real ones since the last time.
+
+    A turn counts no longer than it would on a machine that is not busy, so nothing times out for lack of a processor.
+    """
+    return min(seconds + min(passed, LONGEST_TURN_SECONDS) * plan.speed, plan.timeout)
 
 
 def _all_over(cluster: SimulatedCluster, roots: Iterable[Ref]) -> bool:

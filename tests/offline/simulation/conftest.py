@@ -51,10 +51,15 @@ def share_servers(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatc
 
     @contextmanager
     def find_or_run(
-        settings: Sequence[str], *, prober: bool, objects_url: str, heed: Callable[[], None]
+        settings: Sequence[str],
+        *,
+        prober: bool,
+        objects_url: str,
+        heed: Callable[[], None],
+        say: Callable[[str], None],
     ) -> Iterator[Servers]:
         if prober or settings:
-            with run_servers(settings, prober=prober, objects_url=objects_url, heed=heed) as servers:
+            with run_servers(settings, prober=prober, objects_url=objects_url, heed=heed, say=say) as servers:
                 yield servers
         else:
             yield request.getfixturevalue("shared_servers").servers

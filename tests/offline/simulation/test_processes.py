@@ -1,6 +1,7 @@
 """The real hooks server as a child process: it comes up, answers, and is gone afterwards."""
 
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 import requests
 
+from hooks.offline.simulation import starting
 from hooks.offline.simulation.processes import ServerFailed, run_servers
 from hooks.offline.simulator.metacontroller.hook_client import connect_hook
 from hooks.offline.simulator.metacontroller.webhook import SyncFailed
@@ -39,6 +41,27 @@ def test_the_hooks_server_answers_and_is_stopped() -> None:
         assert status == 400
         servers.check()
     assert not _listens(servers.hooks_url)
+
+
+def test_a_server_that_starts_slowly_is_waited_for_and_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(starting, "SAY_SECONDS", 0.0)
+    said: list[str] = []
+    with run_servers([], prober=False, say=said.append) as servers:
+        servers.check()
+    assert said
+    assert all(
+        re.fullmatch(r"dynamo-hooks serve is still starting after \d+ s, .* for \d+\.\d s", line) for line in said
+    )
+
+
+def test_a_server_that_does_nothing_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    hangs = tmp_path / "python"
+    hangs.write_text("#!/bin/sh\nexec cat\n")  # it waits for input, which the simulation never writes
+    hangs.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(hangs))
+    monkeypatch.setattr(starting, "STILL_SECONDS", 1.0)
+    with pytest.raises(ServerFailed, match="did nothing in the last"), run_servers([], prober=False):
+        pytest.fail("the server came up")
 
 
 def test_an_error_on_our_side_stops_the_server_too() -> None:

@@ -11,7 +11,14 @@ from click.testing import CliRunner, Result
 from hooks.cli.simulate import simulate
 from hooks.k8s import kinds
 from hooks.offline.manifests.reading import load_manifests
-from hooks.offline.simulation.run import SimulationPlan, apply_documents, build_cluster, run_programs
+from hooks.offline.simulation.run import (
+    LONGEST_TURN_SECONDS,
+    SimulationPlan,
+    advance,
+    apply_documents,
+    build_cluster,
+    run_programs,
+)
 from hooks.offline.simulator.cluster import SimulatedCluster
 from hooks.offline.simulator.engines import Engines, SimulatedEngine
 from hooks.offline.simulator.metacontroller.hook_client import connect_hook
@@ -22,7 +29,8 @@ SECONDS = 30.0
 
 
 def _simulate(*arguments: str) -> Result:
-    return CliRunner().invoke(simulate, ["--speed", "20", "--given", "Secret/*", *arguments])
+    """Without a timeout of its own it lasts until all is ready: the prober works in real time."""
+    return CliRunner().invoke(simulate, ["--timeout", "6000", "--speed", "20", "--given", "Secret/*", *arguments])
 
 
 def test_adapter_is_loaded_on_every_worker_and_the_tree_shows_it() -> None:
@@ -39,13 +47,20 @@ def test_adapter_is_loaded_on_every_worker_and_the_tree_shows_it() -> None:
 def test_workers_started_without_lora_are_said_to_be_so(tmp_path: Path) -> None:
     file = tmp_path / "graph.yaml"
     file.write_text(EXAMPLE.read_text().replace("DYN_LORA_ENABLED", "DYN_OTHER"))
-    result = _simulate("--timeout", "40", "-o", "json", str(file))
+    result = _simulate("--timeout", "100", "-o", "json", str(file))
     assert result.exit_code == 1
     _, model = orjson.loads(result.stdout)["objects"]
     assert {endpoint["phase"] for endpoint in model["status"]["endpoints"]} == {"Unsupported"}
     assert model["reasons"] == [
         "DynamoModel default/my-lora: None of 2 endpoint(s) supports LoRA; start the workers with LoRA enabled"
     ]
+
+
+def test_turn_of_a_busy_machine_counts_as_one_of_another() -> None:
+    plan = SimulationPlan(documents=(), installed=frozenset(), timeout=120, speed=20, held=(), broken={}, given=())
+    assert advance(10.0, 0.25, plan) == 15.0
+    assert advance(10.0, 60.0, plan) == 10.0 + 20 * LONGEST_TURN_SECONDS
+    assert advance(119.0, 60.0, plan) == 120
 
 
 def test_base_model_is_ready_when_its_endpoints_are_found(tmp_path: Path) -> None:
@@ -87,7 +102,7 @@ def running() -> Iterator[_Running]:
         documents=documents, installed=frozenset(), timeout=1, speed=1, held=(), broken={}, given=("Secret/*",)
     )
     with (
-        run_programs(plan, ["lora_verify_interval=0.2"], engine_port=0, heed=lambda: None) as programs,
+        run_programs(plan, ["lora_verify_interval=0.2"], engine_port=0, heed=lambda: None, say=print) as programs,
         connect_hook(programs.servers.hooks_url) as hook,
     ):
         assert programs.engines is not None
