@@ -62,17 +62,17 @@ help: ## what there is to make
 demo: $(VENV)/.installed ## bring example graphs and a LoRA adapter to Ready in the in-memory cluster
 	$(BIN)/dynamo-hooks simulate --given Secret/hf-token-secret $(EXAMPLE)
 
-test: lint types tests ## lint, types, every test that this machine can run; generated cases are sampled unless FULL=1
+test: $(VENV)/.tested ## lint, types, every test that this machine can run; generated cases are sampled unless FULL=1
+	$(BIN)/python -m tests.checks lint types tests
 
 lint: $(VENV)/.tested
-	$(BIN)/ruff format --check .
-	$(BIN)/ruff check .
+	$(BIN)/python -m tests.checks lint
 
 types: $(VENV)/.tested
-	$(BIN)/mypy
+	$(BIN)/python -m tests.checks types
 
 tests: $(VENV)/.tested
-	$(BIN)/python -m tests.run
+	$(BIN)/python -m tests.checks tests
 
 unit: $(VENV)/.tested ## tests that need no cluster
 	$(BIN)/pytest -n auto

@@ -1,4 +1,4 @@
-"""`python -m tests.run [PATH…]`: the run of `make test` and `make alone`; in CI what fails is tried again, alone.
+"""`python -m tests.run [PATH…]`: the tests of `make test` and `make alone`; in CI what fails is tried again, alone.
 
 A test that failed beside others and passes alone has found a race, in itself or in the product. It does not stop a
 release of work that has nothing to do with it, but the run says its name at the end: it is to be mended. More than a
