@@ -3,7 +3,6 @@
 import base64
 import shutil
 import subprocess
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,6 +11,7 @@ import pytest
 import requests
 
 from tests.ports import free_port
+from tests.waiting import PATIENCE, wait_for
 
 
 def encode(text: str) -> str:
@@ -58,22 +58,22 @@ def put(address: str, *keys: str) -> None:
     """Store keys."""
     for key in keys:
         body = {"key": encode(key), "value": encode("v")}
-        requests.post(f"http://{address}/v3/kv/put", json=body, timeout=5).raise_for_status()
+        requests.post(f"http://{address}/v3/kv/put", json=body, timeout=PATIENCE).raise_for_status()
 
 
 def keys_of(address: str) -> list[str]:
     """All keys, sorted."""
     everything = {"key": encode("\0"), "range_end": encode("\0"), "keys_only": True}
-    found = requests.post(f"http://{address}/v3/kv/range", json=everything, timeout=5).json()
+    found = requests.post(f"http://{address}/v3/kv/range", json=everything, timeout=PATIENCE).json()
     return sorted(base64.b64decode(entry["key"]).decode() for entry in found.get("kvs", []))
 
 
 def _wait_until_healthy(url: str, process: subprocess.Popen[bytes]) -> None:
-    until = time.monotonic() + 30
-    while time.monotonic() < until and process.poll() is None:
+    def is_healthy() -> bool:
+        assert process.poll() is None, "etcd did not come up"
         try:
-            if requests.get(f"{url}/health", timeout=1).ok:
-                return
-        except (requests.ConnectionError, requests.Timeout):
-            time.sleep(0.1)
-    raise AssertionError("etcd did not come up")
+            return requests.get(f"{url}/health", timeout=PATIENCE).ok
+        except requests.ConnectionError:
+            return False
+
+    wait_for(is_healthy, "etcd is healthy")

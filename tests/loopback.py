@@ -11,6 +11,8 @@ from threading import Thread
 
 import requests
 
+from tests.waiting import PATIENCE
+
 PODS, LOOPBACK = "10.0.", "127.77."
 """Beginning of every pod's address, by kwok's `--cidr`, and what it becomes."""
 
@@ -33,7 +35,7 @@ def relay(url: str) -> Iterator[str]:
             body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
             headers = {name: found for name in ("Authorization", "Content-Type") if (found := self.headers.get(name))}
             moved = body.replace(outside, inside)
-            answer = requests.request(self.command, f"{url}{self.path}", data=moved, headers=headers, timeout=30)
+            answer = requests.request(self.command, f"{url}{self.path}", data=moved, headers=headers, timeout=PATIENCE)
             content = answer.content.replace(inside, outside)
             self.send_response(answer.status_code)
             self.send_header("Content-Type", answer.headers["Content-Type"])

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.cluster.api_client import wait_for
 from tests.cluster.binaries import BIN
 from tests.ports import free_port
+from tests.waiting import wait_for
 
 MODULE = Path(__file__).parent / "e2e" / "nats"
 PACKAGE = "github.com/nats-io/nats-server/v2"

@@ -9,6 +9,7 @@ import requests
 from bench.prober import Finding, build_requests, measure_loading, read_processor_seconds, run_slow_engines
 from hooks.model.prober.lora_api import load_adapter, open_transport
 from hooks.model.prober_messages import EngineTarget
+from tests.waiting import PATIENCE
 
 
 def test_loading_is_measured_until_every_engine_lists_the_adapter() -> None:
@@ -21,7 +22,7 @@ def test_engines_answer_each_at_its_own_address() -> None:
     with run_slow_engines(2, 0.0) as targets, closing(open_transport()) as transport:
         assert len({target.address for target in targets}) == 2
         assert load_adapter(transport, targets[0].address, "a", "s3://b/a", timeout=5).message == ""
-        counts = [requests.get(f"{target.address}/v1/loras", timeout=5).json()["count"] for target in targets]
+        counts = [requests.get(f"{target.address}/v1/loras", timeout=PATIENCE).json()["count"] for target in targets]
     assert counts == [1, 0]
 
 

@@ -20,13 +20,13 @@ from hooks.metacontroller import install_files
 from tests import third_party
 from tests.cluster import binaries
 from tests.cluster.acting_hooks import grant_reads
-from tests.cluster.api_client import wait_for
 from tests.cluster.audit_log import ApiCall, AuditLog
 from tests.cluster.control_plane import METACONTROLLER, ControlPlane, control_plane
 from tests.cluster.dynamo import DYNAMO, GRAPH, running_these
 from tests.cluster.processes import running
 from tests.cluster.programs import HttpServer, hooks_server, metacontroller_server
 from tests.ports import free_port
+from tests.waiting import wait_for
 
 _HERE = Path(__file__).parent
 _QUIET_SECONDS = 2.0
@@ -165,7 +165,7 @@ class _Measurement:
         for name in sorted({name_namespace(number, namespaces) for number in (*range(graphs), _WARM_UP)}):
             self._api.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
         self._api.create(build_graph(_WARM_UP, namespaces))
-        wait_for(lambda: self._count_ready() == 1, "the first graph is ready", 60)
+        wait_for(lambda: self._count_ready() == 1, "the first graph is ready")
         self._wait_for_silence()
         deadline = time.monotonic() + 60 + _PATIENCE_PER_GRAPH * graphs
         self._begin()

@@ -9,6 +9,7 @@ import pytest
 
 from tests.hostile_yaml import DEEP, DEPTH, NUMBERS, WIDE
 from tests.offline.manifests.test_directories import graph
+from tests.waiting import PATIENCE
 
 BOUND = "is not read: it is nested more than 100 deep, or an alias contains itself"
 WRONG = sorted(NUMBERS.keys() - {"fraction"})
@@ -27,7 +28,7 @@ SAID = {
 def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
     """The command in a process of its own, which a signal may end."""
     command = [sys.executable, "-m", "hooks", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=PATIENCE)
 
 
 def write(folder: Path, texts: dict[str, str], suffix: str = ".yaml") -> dict[str, Path]:

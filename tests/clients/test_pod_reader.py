@@ -21,6 +21,7 @@ from hooks.clients.pod_reader import (
 from hooks.clients.read_faults import PAUSE_SECONDS
 from hooks.model.pod_addresses import AddressVerdict, NamedAddress
 from tests.played_api_server import PlayedApiServer, played_api_server
+from tests.waiting import PATIENCE
 
 MANDATE = 30.0
 FORBIDDEN = "the hooks may not read the pod; give their account the right to get pods, or set engine_addresses=routable"
@@ -307,8 +308,8 @@ def test_calls_do_not_wait_for_each_other(world: World) -> None:
     def hold(_method: str, path: str) -> int | None:
         if path.endswith("/slow"):
             return None
-        arrived.wait(10)
-        go.wait(10)
+        arrived.wait(PATIENCE)
+        go.wait(PATIENCE)
         return None
 
     world.played.before = hold
@@ -320,10 +321,10 @@ def test_calls_do_not_wait_for_each_other(world: World) -> None:
     threads = [threading.Thread(target=run, args=(name,)) for name in ("a", "b")]
     for thread in threads:
         thread.start()
-    arrived.wait(10)
+    arrived.wait(PATIENCE)
     same, other, known = world.check(named("a"), named("c"), named("known"))
     assert (same.doubt != "", other.doubt != "", known) == (True, True, AddressVerdict())
     go.set()
     for thread in threads:
-        thread.join(10)
+        thread.join(PATIENCE)
     assert all(results[name].refusal for name in ("a", "b"))

@@ -15,6 +15,7 @@ from hooks.k8s import kinds
 from hooks.metacontroller.protocol import ObjectQuery, QueryAnswer
 from tests.clients.ticking import Ticking
 from tests.played_api_server import URL
+from tests.waiting import PATIENCE
 
 PODS = f"{URL}/api/v1/namespaces/team-a/pods"
 QUERY = ObjectQuery(kinds.POD, "team-a", labels=(("app", "a"), ("tier", "b")))
@@ -126,7 +127,7 @@ def test_no_more_than_a_few_calls_read_at_once(
 
     def answer(_request: object) -> tuple[int, dict[str, str], str]:
         next(waiting).set()
-        assert go_on.wait(30)
+        assert go_on.wait(PATIENCE)
         return 200, {}, '{"items": []}'
 
     served.add_callback("GET", PODS, callback=answer)
@@ -135,7 +136,7 @@ def test_no_more_than_a_few_calls_read_at_once(
     threads = [Thread(target=reader.read, args=([query],)) for query in queries[:-1]]
     for thread in threads:
         thread.start()
-    assert all(event.wait(30) for event in entered)
+    assert all(event.wait(PATIENCE) for event in entered)
     late = reader.read(queries[-1:])
     go_on.set()
     for thread in threads:

@@ -23,6 +23,7 @@ from tests.cluster.programs import HttpServer
 from tests.contract.backend import ApiRefused, Manifest
 from tests.make import with_image
 from tests.test_chart import template
+from tests.waiting import PATIENCE
 
 REGISTRATION = "admissionregistration.k8s.io/v1"
 KINDS = ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
@@ -215,7 +216,7 @@ def writing(clients: list[ApiClient], ask: Callable[[ApiClient], str] = create_g
     finally:
         stop.set()
         for thread in threads:
-            thread.join(timeout=30)
+            thread.join(timeout=PATIENCE)
 
 
 def wait_for_more(writers: list[Writer], answers: int = 20) -> None:

@@ -1,22 +1,19 @@
 """A small client of the Kubernetes API: objects are plain dicts, kinds are found by discovery."""
 
 import copy
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Self, TypeVar
+from typing import Self
 
 import orjson
 import requests
 
+from tests import waiting
 from tests.contract.backend import ApiRefused, Manifest, Propagation
+from tests.waiting import PATIENCE, T
 
-T = TypeVar("T")
-
-POLL_SECONDS = 0.05
-"""Between two looks in the first second; what takes longer is looked at less often, as a look costs both sides."""
-LATER_POLL_SECONDS = 0.2
-TIMEOUT_SECONDS = 30.0
+BEFORE_RESYNC = 150.0
+"""Fewer seconds than the 180 after which Metacontroller asks about a graph or a component anyway."""
 
 MERGE_PATCH = "application/merge-patch+json"
 APPLY_PATCH = "application/apply-patch+yaml"
@@ -80,7 +77,7 @@ class ApiClient:
         """
         params = {"watch": "1", "resourceVersion": since, "allowWatchBookmarks": "true", "timeoutSeconds": str(seconds)}
         path = self.server + self._path(api_version, kind)
-        with self._session.get(path, params=params, stream=True, timeout=TIMEOUT_SECONDS) as response:
+        with self._session.get(path, params=params, stream=True, timeout=PATIENCE) as response:
             if response.status_code >= 400:
                 raise _error(response)
             for line in response.iter_lines(chunk_size=None):
@@ -142,7 +139,7 @@ class ApiClient:
     def is_ready(self) -> bool:
         """Whether the API server says it is."""
         try:
-            return self._session.get(f"{self.server}/readyz", timeout=2).status_code == 200
+            return self._session.get(f"{self.server}/readyz", timeout=PATIENCE).status_code == 200
         except (requests.ConnectionError, requests.Timeout):
             return False
 
@@ -181,7 +178,7 @@ class ApiClient:
     ) -> Manifest:
         headers = {"Content-Type": content_type} if body is not None else {}
         response = self._session.request(
-            method, self.server + path, json=body, params=params, headers=headers, timeout=TIMEOUT_SECONDS
+            method, self.server + path, json=body, params=params, headers=headers, timeout=PATIENCE
         )
         if response.status_code >= 400:
             raise _error(response)
@@ -189,19 +186,9 @@ class ApiClient:
         return answer
 
 
-def wait_for(condition: Callable[[], T | None], what: str, seconds: float = 30.0, *, poll: float = 0.0) -> T:
-    """Poll until the condition gives something true, and give that; AssertionError naming `what` after `seconds`.
-
-    `poll` are the seconds between two looks, where one look costs much.
-    """
-    start = time.monotonic()
-    while True:
-        found = condition()
-        if found:
-            return found
-        waited = time.monotonic() - start
-        assert waited < seconds, f"never happened in {seconds:.0f} s: {what}"
-        time.sleep(poll or (POLL_SECONDS if waited < 1 else LATER_POLL_SECONDS))
+def wait_for(condition: Callable[[], T | None], what: str, seconds: float = BEFORE_RESYNC, *, poll: float = 0.0) -> T:
+    """`tests.waiting.wait_for`, for no longer than an event may take: a resync would hide that one was missed."""
+    return waiting.wait_for(condition, what, seconds, poll=poll)
 
 
 def _group_path(api_version: str) -> str:

@@ -19,6 +19,7 @@ from tests.cluster.binaries import HERE, Binaries
 from tests.cluster.processes import Server, running
 from tests.contract.backend import ApiRefused, Manifest
 from tests.ports import free_port
+from tests.waiting import PATIENCE
 
 ADMIN = "admin"
 METACONTROLLER = "metacontroller"
@@ -174,7 +175,7 @@ def install_crds(api: ApiClient, crds: Iterable[Manifest]) -> None:
         served = {crd["metadata"]["name"] for crd in found if _has_condition(crd, "Established")}
         return served.issuperset(names)
 
-    wait_for(established, "every CRD is established", 60)
+    wait_for(established, "every CRD is established")
 
 
 def _plan(binaries: Binaries, folder: Path) -> ControlPlane:
@@ -206,7 +207,7 @@ def _start_etcd(start: Callable[..., Server], binaries: Binaries, folder: Path) 
         "--logger=zap",
         "--log-level=warn",
     )
-    etcd.wait_until(lambda: requests.get(f"{client}/health", timeout=1).ok)
+    etcd.wait_until(lambda: requests.get(f"{client}/health", timeout=PATIENCE).ok)
     return client
 
 
@@ -275,14 +276,14 @@ def _start_controllers(start: Callable[..., Server], plane: ControlPlane) -> Non
 def _settle_in(api: ApiClient) -> None:
     for document in yaml.safe_load_all((HERE / "cluster.yaml").read_text()):
         api.create(document)
-    wait_for(lambda: _has_condition(api.get("v1", "Node", "kwok-0"), "Ready"), "the node is Ready", 60)
+    wait_for(lambda: _has_condition(api.get("v1", "Node", "kwok-0"), "Ready"), "the node is Ready")
     pod = {
         "apiVersion": "v1",
         "kind": "Pod",
         "metadata": {"name": "probe", "namespace": "default"},
         "spec": {"containers": [{"name": "main", "image": "probe"}]},
     }
-    wait_for(lambda: _is_bound(api, pod), "pods are bound to the node when they are created", 60)
+    wait_for(lambda: _is_bound(api, pod), "pods are bound to the node when they are created")
 
 
 def _is_bound(api: ApiClient, pod: Manifest) -> bool:

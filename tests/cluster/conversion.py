@@ -21,6 +21,7 @@ from tests.cluster.dynamo import GRAPH
 from tests.cluster.programs import HttpServer
 from tests.contract.backend import ApiRefused, Manifest
 from tests.ports import free_port
+from tests.waiting import PATIENCE
 
 BETA = f"{contract.GROUP}/{contract.BETA_VERSION}"
 DEFINITION = ("apiextensions.k8s.io/v1", "CustomResourceDefinition")
@@ -54,7 +55,7 @@ class Converted:
     def conversions(self) -> float:
         """How many reviews the server has answered since it was started."""
         page = requests.get(
-            f"{self.server.url}/metrics", verify=str(self.certificates.folder / "data/ca.crt"), timeout=9
+            f"{self.server.url}/metrics", verify=str(self.certificates.folder / "data/ca.crt"), timeout=PATIENCE
         )
         return sum(float(value) for value in _COUNT.findall(page.text))
 

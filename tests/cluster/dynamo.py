@@ -17,6 +17,7 @@ from tests.cluster.audit import Audit
 from tests.cluster.control_plane import ControlPlane
 from tests.cluster.programs import HttpServer
 from tests.contract.backend import METACONTROLLER, Manifest
+from tests.waiting import PATIENCE, stretch
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = sorted((ROOT / "examples").glob("*.yaml"))
@@ -87,7 +88,7 @@ def wait_for_event(admin: ApiClient, controller: Manifest, reason: str) -> None:
     """Wait for what Metacontroller says about one of its controllers, in an Event of the namespace `default`."""
     about = f"involvedObject.uid={controller['metadata']['uid']},reason={reason}"
     what = f"event {reason} of {controller['metadata']['name']}"
-    wait_for(lambda: admin.list("v1", "Event", "default", fieldSelector=about), what, 90)
+    wait_for(lambda: admin.list("v1", "Event", "default", fieldSelector=about), what)
 
 
 def completed(api: ApiClient, job: str) -> int:
@@ -122,7 +123,7 @@ def is_ready(api: ApiClient, graph: str) -> bool:
 def wait_until_ready(api: ApiClient, graph: str) -> Manifest:
     """Wait for the graph and give it; the failure tells what its status says."""
     try:
-        wait_for(lambda: is_ready(api, graph), f"graph {graph} is ready", 60)
+        wait_for(lambda: is_ready(api, graph), f"graph {graph} is ready")
     except AssertionError as error:
         events = [event["message"] for event in api.list("v1", "Event") if event["type"] == "Warning"]
         raise AssertionError(f"{error}\nstatus: {the_graph(api, graph).get('status')}\nevents: {events}") from None
@@ -151,7 +152,7 @@ def objects_left(api: ApiClient) -> Iterator[str]:
 def wait_until_nothing_is_left(api: ApiClient) -> None:
     """Wait until everything is collected; the failure tells what was not."""
     try:
-        wait_for(lambda: next(objects_left(api), None) is None, "everything is gone", 60)
+        wait_for(lambda: next(objects_left(api), None) is None, "everything is gone")
     except AssertionError as error:
         raise AssertionError(f"{error}\nleft: {list(objects_left(api))}") from None
 
@@ -160,7 +161,7 @@ def wait_for_silence(audit: Audit) -> int:
     """Wait until Metacontroller has written nothing for a while; give a mark for what comes after."""
     mark = audit.mark()
     since = time.monotonic()
-    while time.monotonic() - since < QUIET_SECONDS:
+    while time.monotonic() - since < stretch(QUIET_SECONDS):
         time.sleep(0.1)
         if audit.writes(mark):
             mark, since = audit.mark(), time.monotonic()
@@ -169,6 +170,6 @@ def wait_for_silence(audit: Audit) -> int:
 
 def sync_count(metacontroller: HttpServer, controller: str) -> int:
     """How many answers of the controller's sync hook Metacontroller has counted."""
-    text = requests.get(f"{metacontroller.url}/metrics", timeout=5).text
+    text = requests.get(f"{metacontroller.url}/metrics", timeout=PATIENCE).text
     pattern = rf'^metacontroller_sync_requests_total{{[^}}]*controller_name="{controller}"[^}}]*}} (\S+)$'
     return int(sum(float(value) for value in re.findall(pattern, text, re.MULTILINE)))

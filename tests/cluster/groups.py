@@ -20,6 +20,7 @@ from tests.cluster.control_plane import ADMIN, ControlPlane, install_crds
 from tests.cluster.processes import Server, running
 from tests.contract.backend import Manifest
 from tests.ports import free_port
+from tests.waiting import PATIENCE
 
 HERE = Path(__file__).parent
 PROGRAM = "lws-manager"
@@ -66,7 +67,7 @@ def _running_manager(plane: ControlPlane, manager: Path, folder: Path, *, makes_
     configuration.write_text(yaml.safe_dump({**_configure(webhooks, health, certificate.parent), **gangs}))
     command = ["env", f"KUBECONFIG={plane.kubeconfig(ADMIN)}", str(manager), f"--config={configuration}"]
     with running(Server(PROGRAM, command, folder)) as server:
-        server.wait_until(lambda: requests.get(f"http://127.0.0.1:{health}/readyz", timeout=2).ok)
+        server.wait_until(lambda: requests.get(f"http://127.0.0.1:{health}/readyz", timeout=PATIENCE).ok)
         server.wait_until(lambda: _answers(webhooks, certificate))
         registrations = [api.create(document) for document in _register(webhooks, certificate)]
         try:
@@ -150,6 +151,5 @@ def _hook(port: int, certificate: Path, path: str, rule: Manifest) -> Manifest:
 
 def _answers(port: int, certificate: Path) -> bool:
     """Whether the webhooks are served; any answer will do, as there is no question in it."""
-    return (
-        requests.post(f"https://127.0.0.1:{port}/mutate-{_SETS}", verify=str(certificate), timeout=2).status_code < 500
-    )
+    url = f"https://127.0.0.1:{port}/mutate-{_SETS}"
+    return requests.post(url, verify=str(certificate), timeout=PATIENCE).status_code < 500

@@ -39,7 +39,7 @@ def wait_for_collector(admin: ApiClient) -> None:
     kinds = [kind.kind for kind in _STAND_INS]
     for kind in kinds:
         admin.create({"apiVersion": GROVE, "kind": kind, "metadata": metadata})
-    wait_for(lambda: not any(admin.list(GROVE, kind, "default") for kind in kinds), "objects of nobody are gone", 90)
+    wait_for(lambda: not any(admin.list(GROVE, kind, "default") for kind in kinds), "objects of nobody are gone")
 
 
 def _left(admin: ApiClient) -> list[str]:

@@ -3,7 +3,6 @@
 import os
 import signal
 import subprocess
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,11 +10,13 @@ from typing import Self, TypeVar
 
 import requests
 
+from tests.waiting import wait_for
+
 STOP_SECONDS = 10.0
 
 
 class StartFailed(Exception):
-    """A process ended or did not answer; the message ends with the tail of its log."""
+    """A process ended before it was ready; the message ends with the tail of its log."""
 
 
 class Server:
@@ -47,19 +48,19 @@ class Server:
     def is_running(self) -> bool:
         return self._popen is not None and self._popen.poll() is None
 
-    def wait_until(self, ready: Callable[[], bool], seconds: float = 60.0) -> Self:
+    def wait_until(self, ready: Callable[[], bool]) -> Self:
         """Poll until it is ready; a refused connection means that it is not.
 
         Raises:
-            StartFailed: it ended, or was not ready in time.
+            StartFailed: it ended.
         """
-        deadline = time.monotonic() + seconds
-        while not _is_true(ready):
+
+        def is_ready() -> bool:
             if not self.is_running():
                 raise StartFailed(f"{self.name} ended:\n{self.tail()}")
-            if time.monotonic() > deadline:
-                raise StartFailed(f"{self.name} was not ready after {seconds:.0f} s:\n{self.tail()}")
-            time.sleep(0.05)
+            return _is_true(ready)
+
+        wait_for(is_ready, lambda: f"{self.name} is ready:\n{self.tail()}")
         return self
 
     def tail(self, lines: int = 20) -> str:
@@ -101,7 +102,7 @@ class Server:
             self._popen.wait(STOP_SECONDS)
         except subprocess.TimeoutExpired:
             os.killpg(self._popen.pid, signal.SIGKILL)
-            self._popen.wait(STOP_SECONDS)
+            self._popen.wait()
 
 
 ServerType = TypeVar("ServerType", bound=Server)

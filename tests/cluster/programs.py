@@ -10,6 +10,7 @@ import requests
 from tests.cluster.control_plane import METACONTROLLER, READING_ACCOUNT, ControlPlane
 from tests.cluster.processes import Server
 from tests.ports import free_port
+from tests.waiting import PATIENCE
 
 
 class HttpServer(Server):
@@ -26,7 +27,7 @@ class HttpServer(Server):
     def start(self) -> "HttpServer":
         """Start it and wait until it is ready."""
         super().start()
-        self.wait_until(lambda: requests.get(self._health, timeout=2, verify=self._trusted).ok)
+        self.wait_until(lambda: requests.get(self._health, timeout=PATIENCE, verify=self._trusted).ok)
         return self
 
 

@@ -23,12 +23,10 @@ from tests.contract.backend import (
     Write,
     with_hook_address,
 )
+from tests.waiting import stretch
 
 QUIET_SECONDS = 0.5
 """Metacontroller answers an event within tens of milliseconds; so long a silence is the end of it."""
-
-SETTLE_SECONDS = 20.0
-UNTIL_SECONDS = 90.0
 
 _KINDS = (
     (GROUP_VERSION, "Thing"),
@@ -135,17 +133,19 @@ class RealBackend:
 
     def settle(self) -> None:
         """Wait for a silence of hook calls and of writes in the case's namespaces, whoever writes."""
-        deadline = time.monotonic() + SETTLE_SECONDS
         seen, since = self._activity(), time.monotonic()
-        while time.monotonic() - since < QUIET_SECONDS:
-            assert time.monotonic() < deadline, f"no silence in {SETTLE_SECONDS:.0f} s"
-            time.sleep(0.02)
+
+        def is_silent() -> bool:
+            nonlocal seen, since
             now = self._activity()
             if now != seen:
                 seen, since = now, time.monotonic()
+            return time.monotonic() - since > stretch(QUIET_SECONDS)
+
+        wait_for(is_silent, "a silence", poll=0.02)
 
     def until(self, condition: Callable[[], bool], what: str) -> None:
-        wait_for(condition, what, UNTIL_SECONDS)
+        wait_for(condition, what)
 
     def late_news_of_parents(self) -> AbstractContextManager[None]:
         assert self._news is not None, "this Metacontroller asks the API server itself"

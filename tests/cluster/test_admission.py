@@ -31,6 +31,7 @@ from tests.cluster.processes import running
 from tests.cluster.programs import HttpServer
 from tests.contract.backend import ApiRefused
 from tests.ports import free_port
+from tests.waiting import PATIENCE
 
 NAME = "admission-tests"
 ONE_DAY = timedelta(days=1)
@@ -86,7 +87,7 @@ def test_warning_reaches_the_user(plane: ControlPlane, api: ApiClient) -> None:
         json=graph(autoscaling={"enabled": True}),
         headers={"Authorization": f"Bearer {plane.tokens['admin']}"},
         verify=str(plane.certificate),
-        timeout=30,
+        timeout=PATIENCE,
     )
     assert answer.status_code == 201, answer.text
     assert "spec.services[Worker].autoscaling" in answer.headers["Warning"]

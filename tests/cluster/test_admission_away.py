@@ -112,8 +112,8 @@ def test_writes_of_specs_wait_and_what_waits_is_done_afterwards(
     assert replicas(api, WORKER) == 1
 
     away()
-    wait_for(lambda: replicas(api, FRONTEND) == 1, "the component comes back", 90)
-    wait_for(lambda: replicas(api, WORKER) == 2, "the adapter's replicas are carried out", 90)
+    wait_for(lambda: replicas(api, FRONTEND) == 1, "the component comes back")
+    wait_for(lambda: replicas(api, WORKER) == 2, "the adapter's replicas are carried out")
     wait_until_ready(api, "g")
 
 

@@ -24,6 +24,7 @@ from tests.cluster.dynamo import (
 from tests.cluster.processes import Server, running
 from tests.cluster.programs import HttpServer, hooks_server
 from tests.ports import free_port
+from tests.waiting import PATIENCE
 
 SECRET = f"{RELEASE}-callers"
 EXAMPLE = "vllm-agg"
@@ -85,9 +86,9 @@ def test_metacontroller_is_known_and_nobody_else(
     with running(metacontroller), running_controllers(admin, guarded.url, token_secret=secret):
         create_graph(api, "first")
         wait_until_ready(api, "first")
-        stranger = requests.post(f"{guarded.url}/graph/sync", data=b"{}", timeout=10)
+        stranger = requests.post(f"{guarded.url}/graph/sync", data=b"{}", timeout=PATIENCE)
         assert (stranger.status_code, stranger.text) == (401, f"{NOT_SHOWN}\n")
-        assert requests.get(f"{guarded.url}/readyz", timeout=10).ok
+        assert requests.get(f"{guarded.url}/readyz", timeout=PATIENCE).ok
 
         mounted.change("another-token")  # Metacontroller still shows the one before
         create_graph(api, "second")
@@ -96,7 +97,7 @@ def test_metacontroller_is_known_and_nobody_else(
         guarded.stop()
         guarded.start()  # knows only the new one
         create_graph(api, "third")
-        wait_for(lambda: NOT_ACCEPTED in warnings_about(api, "third"), "the graph's Events say why", 60)
+        wait_for(lambda: NOT_ACCEPTED in warnings_about(api, "third"), "the graph's Events say why")
 
         metacontroller.stop()
         metacontroller.start()  # reads the Secret
@@ -111,6 +112,6 @@ def test_controllers_without_the_token_are_refused_with_what_to_do(
 ) -> None:
     with running(start_metacontroller(CHART_ACCOUNT)), running_controllers(admin, guarded.url):
         create_graph(api, "g")
-        wait_for(lambda: NOT_SHOWN in warnings_about(api, "g"), "the graph's Events say why", 60)
+        wait_for(lambda: NOT_SHOWN in warnings_about(api, "g"), "the graph's Events say why")
         assert api.list(DYNAMO, "DynamoComponentDeployment") == []
         api.delete(DYNAMO, GRAPH, "g")

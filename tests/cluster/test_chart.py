@@ -320,6 +320,6 @@ def _wait_until_up(api: ApiClient, manifest: Manifest) -> None:
     kind, name = manifest["kind"], manifest["metadata"]["name"]
     if kind == COMPONENT:
         found = lambda: condition(api.get(DYNAMO, kind, name) or {}, "Available").get("status") == "True"  # noqa: E731
-        wait_for(found, f"component {name} is available", 60)
+        wait_for(found, f"component {name} is available")
     else:
         wait_until_ready(api, name)

@@ -33,6 +33,7 @@ from tests.cluster.dynamo import (
 from tests.cluster.processes import Server, running
 from tests.cluster.programs import HttpServer
 from tests.contract.backend import METACONTROLLER, ApiRefused
+from tests.waiting import PATIENCE
 
 POD_GROUP = ("scheduling.volcano.sh/v1beta1", "PodGroup")
 LEASE = ("coordination.k8s.io/v1", "Lease")
@@ -163,7 +164,7 @@ def test_nothing_hangs_on_a_finalizer_after_the_job_of_uninstall(
         with starting_controllers(admin, hooks.url):
             for name in ("stays", "goes"):
                 api.create(model(name))
-            wait_for(lambda: finalizers(api, "stays") == finalizers(api, "goes") == [finalizer], "both are held", 60)
+            wait_for(lambda: finalizers(api, "stays") == finalizers(api, "goes") == [finalizer], "both are held")
             api.delete(DYNAMO, MODEL, "goes")
             with uninstaller.converse(60) as talk:
                 said = list(Departure(talk=talk, installation="", namespace="", webhooks="", wait=time.sleep).prepare())
@@ -181,7 +182,7 @@ def test_changed_revision_makes_metacontroller_ask_again_about_every_graph(
 ) -> None:
     api.create({**load_example("vllm-agg"), "metadata": {"name": "g"}})
     with running_controllers(admin, hooks.url):
-        wait_for(lambda: the_graph(api, "g").get("status"), "the graph was synced", 60)
+        wait_for(lambda: the_graph(api, "g").get("status"), "the graph was synced")
         found = admin.get(METACONTROLLER, "CompositeController", "dynamo-graph")
         assert found is not None
         before = asked_with(metacontroller, "revision=2")
@@ -191,7 +192,7 @@ def test_changed_revision_makes_metacontroller_ask_again_about_every_graph(
             for call, hook in found["spec"]["hooks"].items()
         }
         admin.patch(METACONTROLLER, "CompositeController", "dynamo-graph", {"spec": {"hooks": calls}})
-        wait_for(lambda: asked_with(metacontroller, "revision=2") > 0, "Metacontroller asks at the new URL", 60)
+        wait_for(lambda: asked_with(metacontroller, "revision=2") > 0, "Metacontroller asks at the new URL")
         api.delete(DYNAMO, GRAPH, "g")
         wait_for(lambda: api.get(DYNAMO, GRAPH, "g") is None, "the graph is gone")
 
@@ -213,7 +214,7 @@ def test_metacontroller_elects_a_leader_with_the_rights_of_the_chart(
 
 def asked_with(metacontroller: HttpServer, query: str) -> int:
     """How many syncs of graphs Metacontroller has asked for at URLs that end with the query."""
-    text = requests.get(f"{metacontroller.url}/metrics", timeout=5).text
+    text = requests.get(f"{metacontroller.url}/metrics", timeout=PATIENCE).text
     pattern = rf'^metacontroller_sync_requests_total{{[^}}]*url="[^"]*/graph/sync\?{query}"[^}}]*}} (\S+)$'
     return int(sum(float(value) for value in re.findall(pattern, text, re.MULTILINE)))
 

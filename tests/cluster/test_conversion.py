@@ -34,6 +34,7 @@ from tests.cluster.dynamo import (
 )
 from tests.cluster.programs import HttpServer
 from tests.contract.backend import ApiRefused, Manifest
+from tests.waiting import PATIENCE
 
 ADAPTER = "g-worker"
 GRAPHS = f"dynamographdeployments.{contract.GROUP}"
@@ -166,7 +167,7 @@ def test_outage_stops_v1beta1_alone(
         assert FAILED in refusal(api)
         assert "doomed-worker" in replicas(api), "the garbage collector waits too"
     wait_for(lambda: refusal(api) == "", "v1beta1 is served again")
-    wait_for(lambda: api.get(BETA, GRAPH, "applied") is None, "a graph that waits for what it owns is gone", 90)
+    wait_for(lambda: api.get(BETA, GRAPH, "applied") is None, "a graph that waits for what it owns is gone")
     for name in ("g", "later"):
         api.delete(BETA, GRAPH, name)
     wait_until_nothing_is_left(api)
@@ -222,9 +223,9 @@ def test_namespace_is_deleted_once_somebody_converts_again(admin: ApiClient, con
     with nobody_converts(converted):
         wait_for(lambda: FAILED in refusal(api), "v1beta1 is refused")
         admin.delete("v1", "Namespace", name)
-        wait_for(lambda: FAILED in failure_of_deletion(admin, name), "the namespace says what it waits for", 60)
+        wait_for(lambda: FAILED in failure_of_deletion(admin, name), "the namespace says what it waits for")
         assert api.get(DYNAMO, GRAPH, "lookout") is not None
-    wait_for(lambda: admin.get("v1", "Namespace", name) is None, "the namespace is gone", 90)
+    wait_for(lambda: admin.get("v1", "Namespace", name) is None, "the namespace is gone")
 
 
 def failure_of_deletion(admin: ApiClient, namespace: str) -> str:
@@ -246,7 +247,7 @@ def test_objects_stored_as_v1beta1_are_stored_anew_and_need_no_webhook_then(
     api: ApiClient, admin: ApiClient, converted: Converted
 ) -> None:
     store_graphs_as(admin, contract.BETA_VERSION)
-    wait_for(lambda: is_stored_as_beta(api, converted), "a graph is stored as v1beta1", 90)
+    wait_for(lambda: is_stored_as_beta(api, converted), "a graph is stored as v1beta1")
     said = migrate(converted.plane, "--store-v1alpha1")
     assert f"{GRAPHS}: " in said
     assert "perhaps stored as v1beta1" in said
@@ -282,6 +283,6 @@ def is_stored_as_beta(api: ApiClient, converted: Converted) -> bool:
 def migrate(plane: ControlPlane, *words: str) -> str:
     """Run the command; what it printed."""
     command = [sys.executable, "-m", "hooks", "migrate", f"--kubeconfig={plane.kubeconfig()}", *words]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=PATIENCE)
     assert done.returncode == 0, done.stderr
     return done.stdout

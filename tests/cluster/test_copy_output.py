@@ -19,6 +19,7 @@ from tests.cluster.control_plane import ADMIN, ControlPlane
 from tests.contract.backend import Manifest
 from tests.graph.request import jobs
 from tests.installation import named, plain
+from tests.waiting import PATIENCE
 
 GRAPH = "config_with_planner.yaml"
 ROLE = "dynamo-hooks-profiling"
@@ -99,7 +100,7 @@ def request_token(plane: ControlPlane, namespace: str, account: str) -> str:
         json={"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}},
         headers={"Authorization": f"Bearer {plane.tokens[ADMIN]}"},
         verify=str(plane.certificate),
-        timeout=10,
+        timeout=PATIENCE,
     )
     answer.raise_for_status()
     return str(answer.json()["status"]["token"])
@@ -118,7 +119,7 @@ def test_output_is_applied_when_the_profiler_has_ended(pod: Pod) -> None:
         (pod.files / "profiler_status.yaml").write_text("status: success\n")
         pod.report({"terminated": {"exitCode": 0}})
         assert read_line(process) == f"ConfigMap dgdr-output-qwen holds {GRAPH}, profiler_status.yaml, profiler_status"
-        assert process.wait(timeout=30) == 0
+        assert process.wait(timeout=PATIENCE) == 0
     output = pod.output()
     assert output is not None
     files = {GRAPH: "kind: DynamoGraphDeployment\n", "profiler_status.yaml": "status: success\n"}
@@ -135,11 +136,11 @@ def test_second_run_replaces_what_the_first_wrote_and_takes_over_what_others_did
     (pod.files / GRAPH).write_text("first")
     (pod.files / "mocker_config_with_planner.yaml").write_text("first")
     with pod.copying() as process:
-        assert process.wait(timeout=30) == 0
+        assert process.wait(timeout=PATIENCE) == 0
     (pod.files / GRAPH).write_text("second")
     (pod.files / "mocker_config_with_planner.yaml").unlink()
     with pod.copying() as process:
-        assert process.wait(timeout=30) == 0
+        assert process.wait(timeout=PATIENCE) == 0
     output = wait_for(pod.output, "the output is there")
     assert output["data"] == {GRAPH: "second"}
 
@@ -148,7 +149,7 @@ def test_failed_profiler_leaves_no_output_but_why_it_failed(pod: Pod) -> None:
     (pod.files / GRAPH).write_text("half of it")
     pod.report({"terminated": {"exitCode": 3, "reason": "Error"}})
     with pod.copying() as process:
-        assert process.wait(timeout=30) == 1
+        assert process.wait(timeout=PATIENCE) == 1
         assert read_line(process) == "the profiler failed with exit code 3 (Error)"
     output = pod.output()
     assert output is not None
@@ -167,5 +168,5 @@ def test_account_may_read_no_secret_and_reaches_no_other_namespace(pod: Pod) -> 
         ("nodes", 403),
     ):
         url = f"{pod.server}/api/v1/{path}"
-        answer = requests.get(url, headers=headers, verify=str(pod.account / "ca.crt"), timeout=10)
+        answer = requests.get(url, headers=headers, verify=str(pod.account / "ca.crt"), timeout=PATIENCE)
         assert answer.status_code == status, path

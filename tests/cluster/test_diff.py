@@ -188,14 +188,14 @@ def test_announced_restarts_come_and_no_others(
         api.create(one.old, strict=True)
     for one in edits:
         wait_until_ready(api, one.name)
-    wait_for(lambda: is_settled(api, edits), "all graphs run", 90)
+    wait_for(lambda: is_settled(api, edits), "all graphs run")
     kubeconfig = plane.kubeconfig()
     said = announced(announce(kubeconfig, api.namespace, edits))
     assert {restarts for restarts, _ in said.values()} == {True, False}
     uids, hashes = live_pods(api), templates(api)
     for one in edits:
         api.patch(DYNAMO, GRAPH, one.name, {"spec": one.new["spec"]})
-    wait_for(lambda: is_settled(api, edits), "all edits have arrived", 90)
+    wait_for(lambda: is_settled(api, edits), "all edits have arrived")
     after, rendered = live_pods(api), templates(api)
     for one in edits:
         for name in (f"{one.name}-{service.lower()}" for service in one.new["spec"]["services"]):
@@ -266,7 +266,7 @@ def test_dry_run_says_what_policies_and_quotas_of_others_refuse(api: ApiClient, 
             return [f"{one['kind']} {one['text']}" for one in found["refused"]]
 
         teams = with_labels_of(graph, team="a")
-        wait_for(lambda: refused("--server-side", graph=teams), "the policy is enforced", 30)
+        wait_for(lambda: refused("--server-side", graph=teams), "the policy is enforced")
         assert refused(graph=teams) == []
         (said,) = refused("--server-side", graph=teams)
         assert said.startswith("DynamoGraphDeployment the API server refuses it in a dry run: ")
@@ -333,7 +333,7 @@ def test_wait_says_after_an_apply_whether_it_came_as_was_said(
     for pod in api.list("v1", "Pod"):
         if pod["metadata"]["uid"] in victims:
             api.delete("v1", "Pod", pod["metadata"]["name"])
-    wait_for(lambda: live_pods(api).get("vllm-disagg-frontend", set()).isdisjoint(victims), "the pod is gone", 60)
-    wait_for(lambda: is_settled(api, [one]), "a pod takes its place", 60)
+    wait_for(lambda: live_pods(api).get("vllm-disagg-frontend", set()).isdisjoint(victims), "the pod is gone")
+    wait_for(lambda: is_settled(api, [one]), "a pod takes its place")
     other = wait(60)
     assert (other.returncode, "but it was said: no pod of before is gone, 1 pod runs" in other.stdout) == (1, True)

@@ -121,10 +121,10 @@ def installation(
         api = admin.within(NAMESPACE)
         api.create({**load_example("vllm-agg"), "metadata": {"name": "g"}}, strict=True)
         wait_until_ready(api, "g")
-        wait_for(lambda: all_ready(admin), "the workloads are ready", 60)
+        wait_for(lambda: all_ready(admin), "the workloads are ready")
         yield api
         api.delete(DYNAMO, GRAPH, "g")
-        wait_for(lambda: not api.list(DYNAMO, "DynamoComponentDeployment"), "the graph is gone", 60)
+        wait_for(lambda: not api.list(DYNAMO, "DynamoComponentDeployment"), "the graph is gone")
 
 
 def all_ready(admin: ApiClient) -> bool:
@@ -179,7 +179,7 @@ def test_deleted_crd_is_found_and_comes_back(
     assert ours == "dynamo-hooks crds"
     (tmp_path / "crds.yaml").write_text(call("crds").stdout)
     run_kubectl(plane, apply.replace("-f -", f"-f {tmp_path / 'crds.yaml'}"))
-    wait_for(lambda: find(plane, "error") == [], "the CRD is served again", 30, poll=DOCTORS_PAUSE)
+    wait_for(lambda: find(plane, "error") == [], "the CRD is served again", poll=DOCTORS_PAUSE)
 
 
 def test_deleted_crd_of_an_optional_kind_is_found_and_graphs_go_on_when_it_is_back(
@@ -196,7 +196,7 @@ def test_deleted_crd_of_an_optional_kind_is_found_and_graphs_go_on_when_it_is_ba
         installation.patch(DYNAMO, GRAPH, "g", {"metadata": {"annotations": {"written-at": uuid.uuid4().hex}}})
         return any(lost in one["message"] for one in installation.list("v1", "Event", fieldSelector=about))
 
-    wait_for(is_told, "Metacontroller misses the kind", 60, poll=2)
+    wait_for(is_told, "Metacontroller misses the kind", poll=2)
     services = the_graph(installation, "g")["spec"]["services"]
     change = {name: {"annotations": {"changed": "1"}} for name in services}
     installation.patch(DYNAMO, GRAPH, "g", {"spec": {"services": change}})
@@ -204,8 +204,8 @@ def test_deleted_crd_of_an_optional_kind_is_found_and_graphs_go_on_when_it_is_ba
     assert [one["object"] for one in found] == ["optional kind lws"]
     assert "declare LeaderWorkerSet" in found[0]["finding"]
     install_crds(admin, [crd])
-    wait_for(lambda: is_processed(the_graph(installation, "g")), "the change is synced", 90, poll=2)
-    wait_for(lambda: find(plane, "error") == [], "no old failure is told", 60, poll=DOCTORS_PAUSE)
+    wait_for(lambda: is_processed(the_graph(installation, "g")), "the change is synced", poll=2)
+    wait_for(lambda: find(plane, "error") == [], "no old failure is told", poll=DOCTORS_PAUSE)
     wait_until_ready(installation, "g")
 
 
@@ -229,12 +229,12 @@ def test_wrong_url_of_a_hook_is_found_and_its_end_too(
     def unsynced() -> list[Finding]:
         return [found for found in find(plane, "error") if found["check"] == "synced"]
 
-    found = wait_for(unsynced, "the failure is found", 60, poll=DOCTORS_PAUSE)[0]
+    found = wait_for(unsynced, "the failure is found", poll=DOCTORS_PAUSE)[0]
     assert found["object"] == f"{GRAPH} {NAMESPACE}/g"
     assert "connection refused" in found["finding"]
     assert found["remedy"] == "kubectl --namespace metacontroller logs statefulset/metacontroller"
     aim(url)
-    wait_for(lambda: find(plane, "error") == [], "the controller was started again", 60, poll=DOCTORS_PAUSE)
+    wait_for(lambda: find(plane, "error") == [], "the controller was started again", poll=DOCTORS_PAUSE)
 
 
 def test_low_flags_are_found_and_the_remedy_sets_them(
@@ -245,7 +245,7 @@ def test_low_flags_are_found_and_the_remedy_sets_them(
     assert "--client-go-qps is 5, should be 100" in found["finding"]
     assert "--workers is 2, should be 10" in found["finding"]
     run_kubectl(plane, found["remedy"])
-    wait_for(lambda: all_ready(admin) and find(plane, "warning") == [], "the flags are good", 60, poll=DOCTORS_PAUSE)
+    wait_for(lambda: all_ready(admin) and find(plane, "warning") == [], "the flags are good", poll=DOCTORS_PAUSE)
     patch_flags(admin, FLAGS)
 
 
@@ -256,7 +256,7 @@ def patch_flags(admin: ApiClient, flags: list[str]) -> None:
     containers = [{**found["spec"]["template"]["spec"]["containers"][0], "args": flags}]
     change = {"spec": {"template": {"spec": {"containers": containers}}}}
     admin.patch("apps/v1", "StatefulSet", "metacontroller", change, namespace)
-    wait_for(lambda: all_ready(admin), "the StatefulSet is ready", 60)
+    wait_for(lambda: all_ready(admin), "the StatefulSet is ready")
 
 
 def test_expired_certificate_is_found(installation: ApiClient, plane: ControlPlane, admin: ApiClient) -> None:
@@ -298,7 +298,7 @@ def test_mistyped_label_is_found_and_the_remedy_frees_the_graph(
     assert "there is no installation of that name, so nothing serves them: DynamoGraphDeployment h" in found["finding"]
     run_kubectl(plane, found["remedy"])
     wait_until_ready(installation, "h")
-    wait_for(lambda: find(plane, "error") == [], "the graph is served", 30, poll=DOCTORS_PAUSE)
+    wait_for(lambda: find(plane, "error") == [], "the graph is served", poll=DOCTORS_PAUSE)
     installation.delete(DYNAMO, GRAPH, "h")
 
 

@@ -104,7 +104,7 @@ def test_claim_that_is_lost_is_named(api: ApiClient) -> None:
     graph = load_example(NAME)
     api.create({**graph, "spec": {**graph["spec"], "pvcs": [{"name": "cache"}]}}, strict=True)
     cause = "PersistentVolumeClaim cache: WaitingForDependency: it is Lost, because its volume is gone"
-    wait_for(lambda: cause in message_of(api, GRAPH, NAME), "the claim is named", 60)
+    wait_for(lambda: cause in message_of(api, GRAPH, NAME), "the claim is named")
     assert the_graph(api, NAME)["status"]["notReadyReason"] == "WaitingForDependency"
     api.delete(DYNAMO, GRAPH, NAME)
 
@@ -147,7 +147,7 @@ def test_status_says_that_metacontroller_is_gone(
     metacontroller.stop()
     try:
         ready.patch(DYNAMO, GRAPH, NAME, {"spec": {"services": {"Frontend": {"replicas": 2}}}})
-        wait_for(lambda: "Metacontroller does not call the hooks for it" in show(ready, plane), "status", 60, poll=2)
+        wait_for(lambda: "Metacontroller does not call the hooks for it" in show(ready, plane), "status", poll=2)
         shown = show(ready, plane)
         assert "generation 2 of its spec was not processed, the status is of generation 1" in shown
     finally:

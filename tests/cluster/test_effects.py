@@ -121,7 +121,7 @@ def test_autoscaler_scales_the_service(ready: ApiClient) -> None:
         "spec": {"scaleTargetRef": target, "minReplicas": 3, "maxReplicas": 5, "metrics": [metric]},
     }
     ready.create(autoscaler, strict=True)
-    wait_for(lambda: the_adapter(ready)["spec"]["replicas"] == 3, "the autoscaler raises the replicas", 60)
+    wait_for(lambda: the_adapter(ready)["spec"]["replicas"] == 3, "the autoscaler raises the replicas")
     wait_until_scaled(ready, 3)
     found = ready.get("autoscaling/v2", "HorizontalPodAutoscaler", "decode")
     assert found is not None

@@ -119,5 +119,5 @@ def test_second_graph_of_one_cut_name_says_whose_it_is(api: ApiClient) -> None:
         found = condition(the_graph(api, second), "Applied")
         return found.get("reason") == "NameTaken" and f"{GRAPH} {first}" in found["message"]
 
-    wait_for(is_told, "the second graph is told", 60)
+    wait_for(is_told, "the second graph is told")
     assert api.list(GROVE, POD_CLIQUE_SET)[0]["metadata"]["ownerReferences"] == owners

@@ -138,7 +138,7 @@ def test_rollout_of_workers_is_followed_by_its_status(api: ApiClient, kubectl: R
     wait_for(lambda: suffix() != old, "all workers have the next generation")
     counts = f"new generation {suffix()} 2/3 pods ready, old generation {old} 1/1 pods ready"
     expected = [f"graph {name} in namespace {api.namespace}: not ready", f"rollout InProgress: {counts}"]
-    wait_for(lambda: said() == expected, "both generations serve", 60)
+    wait_for(lambda: said() == expected, "both generations serve")
     message = "new generation: 2 of 3 ready; old: 1; "
     wait_for(lambda: condition(the_graph(api, name), "Ready")["message"].startswith(message), "Ready says so too")
 
@@ -148,7 +148,7 @@ def test_rollout_of_workers_is_followed_by_its_status(api: ApiClient, kubectl: R
                 api.patch("v1", "Pod", pod["metadata"]["name"], {"metadata": {"annotations": {"test/hold": None}}})
         return said() == [f"graph {name} in namespace {api.namespace}: Ready"]
 
-    wait_for(is_over, "the last old pod is gone", 60)
+    wait_for(is_over, "the last old pod is gone")
     api.delete(DYNAMO, GRAPH, name)
 
 

@@ -12,6 +12,7 @@ from tests.cluster.api_client import ApiClient
 from tests.cluster.control_plane import ControlPlane
 from tests.cluster.dynamo import DYNAMO, GRAPH, ROOT, load_example
 from tests.contract.backend import METACONTROLLER
+from tests.waiting import PATIENCE
 
 IMAGE = "registry.example.com/ai/dynamo-hooks"
 TAG = "9.9"
@@ -39,7 +40,9 @@ def make(plane: ControlPlane, venv: Path, *words: str) -> str:
         environment.pop(name, None)
     given = ("REGISTRY=registry.example.com/ai", f"TAG={TAG}", f"VENV={venv}")
     command = ["make", "--no-print-directory", *words, *given]
-    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=300, check=False)
+    done = subprocess.run(
+        command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=PATIENCE, check=False
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 

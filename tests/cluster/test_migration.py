@@ -37,6 +37,7 @@ from tests.cluster.way_back import everything, go_back
 from tests.contract.backend import Manifest
 from tests.operating.migration import left_behind
 from tests.operating.migration.left_behind import Entry
+from tests.waiting import PATIENCE
 
 CLAIM = "models"
 PARTS = ("PodClique", "PodCliqueScalingGroup")
@@ -82,7 +83,7 @@ def leave_behind(api: ApiClient, entry: Entry) -> Manifest:
     store(api, left_behind.model_service_of(component, "Qwen/Qwen3-0.6B"))
     for manifest in left_behind.shared_access_of(api.namespace):
         store(api, manifest)
-    wait_for(lambda: all(is_up(one) for one in api.list("apps/v1", "Deployment")), "all pods are ready", 60)
+    wait_for(lambda: all(is_up(one) for one in api.list("apps/v1", "Deployment")), "all pods are ready")
     return graph
 
 
@@ -101,7 +102,7 @@ def command(plane: ControlPlane, api: ApiClient, *words: str) -> list[str]:
 
 
 def run(plane: ControlPlane, api: ApiClient, *words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(command(plane, api, *words), capture_output=True, text=True, check=False, timeout=60)
+    return subprocess.run(command(plane, api, *words), capture_output=True, text=True, check=False, timeout=PATIENCE)
 
 
 def run_killed(plane: ControlPlane, api: ApiClient, steps: int) -> None:
@@ -209,7 +210,7 @@ def test_graph_that_our_controllers_have_met_is_taken_over(
 ) -> None:
     name = leave_behind(api, entry)["metadata"]["name"]
     with kept_as_it_is(api), running_controllers(admin, hooks.url):
-        wait_for(lambda: is_released(api), "Metacontroller has released the components and Deployments", 60)
+        wait_for(lambda: is_released(api), "Metacontroller has released the components and Deployments")
         wait_for_silence(audit)
         run_killed(plane, api, 3)
         run_killed(plane, api, 4)

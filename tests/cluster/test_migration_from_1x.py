@@ -56,6 +56,7 @@ from tests.operating.migration.left_behind_1x import (
 )
 from tests.operating.migration.test_requests import BY_REQUEST, request
 from tests.ports import free_port
+from tests.waiting import PATIENCE
 
 SEED = 33
 NAME, WORKER, FRONTEND = "llm", f"llm-worker-{DIGITS}", "llm-frontend"
@@ -104,7 +105,7 @@ def leave_behind(api: ApiClient) -> None:
     store(api, {**model("lora"), "metadata": {"name": "lora", "finalizers": [contract.GO_FINALIZER]}})
     deployment = {"name": NAME, "namespace": api.namespace, "created": True, "state": "successful"}
     store(api, request(state="Ready", deployment=deployment))
-    wait_for(lambda: sorted(services(api).values()) == [1, 2, 2], "all pods serve", 60)
+    wait_for(lambda: sorted(services(api).values()) == [1, 2, 2], "all pods serve")
 
 
 def leave_grove_behind(api: ApiClient) -> None:
@@ -172,7 +173,7 @@ def command(converted: Converted, *words: str) -> list[str]:
 
 
 def run(converted: Converted, *words: str) -> subprocess.CompletedProcess[str]:
-    done = subprocess.run(command(converted, *words), capture_output=True, text=True, check=False, timeout=120)
+    done = subprocess.run(command(converted, *words), capture_output=True, text=True, check=False, timeout=PATIENCE)
     assert done.returncode == 0, done.stderr
     return done
 
@@ -220,18 +221,18 @@ def check_life(api: ApiClient) -> None:
     watched = Watched(api=api, workloads=WORKLOADS)
     before = pods(api)
     edit(api, "Worker", {"replicas": 3})
-    wait_for(lambda: is_rolled_out(api, WORKER, 3), "the worker is scaled", 60)
+    wait_for(lambda: is_rolled_out(api, WORKER, 3), "the worker is scaled")
     assert before.items() <= pods(api).items()
     before, uids = pods(api), deployments(api)
     edit(api, "Frontend", {"envs": [{"name": "A", "value": "1"}]})
-    wait_for(lambda: FRONTEND in deployments(api) and changed_names(before, pods(api)), "the frontend is new", 60)
+    wait_for(lambda: FRONTEND in deployments(api) and changed_names(before, pods(api)), "the frontend is new")
     wait_until_ready(api, NAME)
     assert all(name.startswith(FRONTEND) for name in changed_names(before, pods(api)))
     edit(api, "Worker", {"envs": [{"name": "A", "value": "1"}]})
-    wait_for(lambda: not any(name in pods(api) for name in before), "the workers are new", 60)
+    wait_for(lambda: not any(name in pods(api) for name in before), "the workers are new")
     wait_until_ready(api, NAME)
     assert deployments(api) == uids
-    wait_for(lambda: serves(api), "all pods serve", 60)
+    wait_for(lambda: serves(api), "all pods serve")
     happened = watched.look()
     assert (happened.before, happened.most) == (3, 5), "one replica more, and one more in each rollout"
     assert not {one for one in (*happened.created, *happened.gone) if "/" in one}, "no workload comes or goes"
@@ -252,7 +253,7 @@ def delete_all(api: ApiClient) -> None:
     wait_until_nothing_is_left(api)
     api.delete(DYNAMO, MODEL, "lora")
     api.delete(DYNAMO, REQUEST, "sla")
-    wait_for(lambda: not [*api.list(DYNAMO, MODEL), *api.list(DYNAMO, REQUEST)], "model and request are gone", 60)
+    wait_for(lambda: not [*api.list(DYNAMO, MODEL), *api.list(DYNAMO, REQUEST)], "model and request are gone")
 
 
 def changed_names(before: Iterable[str], after: Iterable[str]) -> set[str]:
@@ -287,7 +288,7 @@ def test_graph_is_taken_over_by_a_command_that_was_killed(
         with running_controllers(converted.admin, hooks.url, ["grove"]):
             check_life(api)
             api.delete(DYNAMO, GRAPH, LONG)
-            wait_for(lambda: api.get(DYNAMO, GRAPH, LONG) is None, "the graph under Grove is gone", 60)
+            wait_for(lambda: api.get(DYNAMO, GRAPH, LONG) is None, "the graph under Grove is gone")
         with nothing_happens(api):
             go_back(converted.plane, api, tmp_path, "1.5.0")
         check_given_back(api)
@@ -324,7 +325,7 @@ def test_graph_that_our_controllers_met_first_gets_no_second_workers(
     with nothing_happens(api):
         with running_controllers(converted.admin, hooks.url):
             run(converted, "--store-v1alpha1", "--apply")
-            wait_for(lambda: is_met(api), "Metacontroller has met the graph", 60)
+            wait_for(lambda: is_met(api), "Metacontroller has met the graph")
             for steps in random.Random(SEED + 1).sample(range(1, 8), 2):
                 run_killed(converted, steps, "-n", api.namespace, "--apply")
             run(converted, "-n", api.namespace, "--apply")

@@ -68,12 +68,12 @@ def test_status_that_met_a_conflict_is_written_long_before_the_resync(api: ApiCl
     model = parts.model(NAME, model_type="base", uri=None)
     own = {"name": NAME, "namespace": api.namespace}
     api.create({**model, "metadata": own})
-    wait_for(lambda: reason(api) == "NoEndpoints", "the model has a status", 30)
+    wait_for(lambda: reason(api) == "NoEndpoints", "the model has a status")
     rival.api, rival.left = api, 1
     slices = parts.pods(2)
     api.create({**slices, "metadata": {**slices["metadata"], "namespace": api.namespace}})
-    wait_for(lambda: rival.written == 1, "the model's status is written by somebody else", 30)
-    wait_for(lambda: condition(found(api), "Ready").get("status") == "True", "the model says what was found", 12)
+    wait_for(lambda: rival.written == 1, "the model's status is written by somebody else")
+    wait_for(lambda: condition(found(api), "Ready").get("status") == "True", "the model says what was found", 30)
     assert "unsupportedEndpoints" not in found(api)["status"]
 
 

@@ -100,7 +100,7 @@ def engines(api: ApiClient) -> Iterator[Engines]:
         yield found
         if api.get(DYNAMO, MODEL, NAME):
             api.delete(DYNAMO, MODEL, NAME)
-        wait_for(lambda: api.get(DYNAMO, MODEL, NAME) is None, "the model is gone", 90)
+        wait_for(lambda: api.get(DYNAMO, MODEL, NAME) is None, "the model is gone")
         api.delete(DYNAMO, GRAPH, "vllm-lora")
 
 
@@ -120,7 +120,7 @@ def wait_until_loaded(api: ApiClient, engines: Engines, count: int) -> Manifest:
         return len(holders) == count == status.get("readyEndpoints") == status.get("totalEndpoints") and is_ready
 
     try:
-        wait_for(loaded, f"{count} engines hold the adapter", 60)
+        wait_for(loaded, f"{count} engines hold the adapter")
     except AssertionError as error:
         raise AssertionError(f"{error}\nheld by {engines.holders()}\nstatus: {the_model(api).get('status')}") from None
     return the_model(api)
@@ -136,7 +136,7 @@ def test_adapter_is_loaded_on_every_engine(api: ApiClient, engines: Engines) -> 
 def test_engine_that_lost_the_adapter_gets_it_again(api: ApiClient, engines: Engines) -> None:
     wait_until_loaded(api, engines, 2)
     next(iter(engines.by_pod.values())).held.clear()
-    wait_for(lambda: len(engines.holders()) == 2, "the lost adapter is loaded again", 30)
+    wait_for(lambda: len(engines.holders()) == 2, "the lost adapter is loaded again")
     wait_until_loaded(api, engines, 2)
 
 
@@ -149,7 +149,7 @@ def test_new_replica_gets_the_adapter(api: ApiClient, engines: Engines) -> None:
 def test_deleted_model_is_unloaded_before_it_goes(api: ApiClient, engines: Engines) -> None:
     wait_until_loaded(api, engines, 2)
     api.delete(DYNAMO, MODEL, NAME)
-    wait_for(lambda: api.get(DYNAMO, MODEL, NAME) is None, "the model is gone", 60)
+    wait_for(lambda: api.get(DYNAMO, MODEL, NAME) is None, "the model is gone")
     assert engines.holders() == []
 
 
@@ -159,7 +159,7 @@ def test_base_model_goes_at_once(api: ApiClient, engines: Engines) -> None:
     api.create(base, strict=True)
     wait_for(lambda: the_model(api, "base").get("status", {}).get("totalEndpoints") == 2, "its engines are found")
     api.delete(DYNAMO, MODEL, "base")
-    wait_for(lambda: api.get(DYNAMO, MODEL, "base") is None, "the base model is gone", 10)
+    wait_for(lambda: api.get(DYNAMO, MODEL, "base") is None, "the base model is gone", 30)  # and not by the resync
 
 
 def test_nothing_is_written_in_steady_state(api: ApiClient, engines: Engines, audit: Audit) -> None:
@@ -262,7 +262,7 @@ def test_no_address_is_called_that_is_not_its_pods(api: ApiClient, engines: Engi
             found = endpoints_of(api)
             return all(found.get(key, "").endswith(words) for key, words in (*expected.items(), by_name))
 
-        wait_for(refused, "every endpoint is refused with its reason", 60)
+        wait_for(refused, "every endpoint is refused with its reason")
         wait_until_loaded(api, engines, 2)
         message = condition(the_model(api), "Ready")["message"]
         assert message.startswith("All 2 endpoint(s) are ready; ")
@@ -281,7 +281,7 @@ def test_new_engine_is_not_called_without_the_right_to_read_its_pod(
         admin.delete(version, kind, binding["metadata"]["name"])
     try:
         api.patch(DYNAMO, GRAPH, "vllm-lora", {"spec": {"services": {SERVICE: {"replicas": 3}}}})
-        wait_for(lambda: any("may not read the pod" in why for why in endpoints_of(api).values()), "it says so", 60)
+        wait_for(lambda: any("may not read the pod" in why for why in endpoints_of(api).values()), "it says so")
         status = the_model(api)["status"]
         assert (status["readyEndpoints"], status["totalEndpoints"]) == (2, 3), "the engines known before stay"
         assert condition(the_model(api), "Ready")["status"] == "False"

@@ -13,6 +13,7 @@ from tests.cluster.dynamo import load_example, running_controllers, wait_until_r
 from tests.cluster.programs import HttpServer
 from tests.monitoring.prometheus import Target, running_prometheus
 from tests.monitoring.queries import METACONTROLLERS, all_selectors, panel_queries, selectors
+from tests.waiting import PATIENCE
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +32,7 @@ def graph(controllers: None, api: ApiClient) -> str:
 
 @pytest.mark.usefixtures("graph")
 def test_every_metric_is_on_metacontrollers_page(metacontroller: HttpServer) -> None:
-    page = requests.get(f"{metacontroller.url}/metrics", timeout=5).text
+    page = requests.get(f"{metacontroller.url}/metrics", timeout=PATIENCE).text
     shown = set(re.findall(r"^([a-z_]+)(?:\{.*\})? \S+$", page, re.MULTILINE))
     wanted = set(all_selectors(METACONTROLLERS).values())
     assert len(wanted) > 5

@@ -154,7 +154,7 @@ def test_new_image_reaches_every_pod(ready: ApiClient) -> None:
         pods = pods_of_groups(ready)
         return len(pods) == 4 and {pod["spec"]["containers"][0]["image"] for pod in pods.values()} == {image}
 
-    wait_for(rolled, "every pod has the new image", 90)
+    wait_for(rolled, "every pod has the new image")
     found = wait_until_ready(ready, NAME)
     assert condition(found, "Ready")["status"] == "True"
 

@@ -84,7 +84,7 @@ def replica_pods(*replicas: int) -> set[str]:
 
 
 def wait_for_replicas(api: ApiClient, *replicas: int) -> None:
-    wait_for(lambda: set(pods(api)) == replica_pods(*replicas), f"pods of the replicas {replicas}", 90)
+    wait_for(lambda: set(pods(api)) == replica_pods(*replicas), f"pods of the replicas {replicas}")
     wait_until_ready(api, NAME)
 
 
@@ -140,7 +140,7 @@ def test_restart_replaces_every_pod(ready: ApiClient) -> None:
     def is_done() -> bool:
         return bool(the_graph(ready, NAME)["status"].get("restart") == {"observedID": "r1", "phase": "Completed"})
 
-    wait_for(is_done, "the restart is done", 120)
+    wait_for(is_done, "the restart is done")
     wait_for_replicas(ready, 0, 1)
     assert not set(before.values()) & set(uids(ready).values())
 
@@ -148,7 +148,7 @@ def test_restart_replaces_every_pod(ready: ApiClient) -> None:
 def test_another_number_of_nodes_reaches_every_group_of_the_same_set(ready: ApiClient) -> None:
     uid = ready.get(*SETS, SET)["metadata"]["uid"]  # type: ignore[index]
     patch_service(ready, multinode={"nodeCount": 3})
-    wait_for(lambda: len(pods(ready)) == 6, "two groups of three", 120)
+    wait_for(lambda: len(pods(ready)) == 6, "two groups of three")
     wait_until_ready(ready, NAME)
     assert ready.get(*SETS, SET)["metadata"]["uid"] == uid  # type: ignore[index]
     assert {found["spec"]["minMember"] for found in ready.list(*GROUPS)} == {3}

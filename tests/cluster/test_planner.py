@@ -36,6 +36,7 @@ from tests.cluster.dynamo import (
 from tests.cluster.programs import HttpServer
 from tests.contract.backend import Manifest
 from tests.planner.planner import Planner, require_planner, running_planner
+from tests.waiting import PATIENCE
 
 IMAGE = "my-registry/vllm-runtime:1.6.1"
 MODEL = "Qwen/Qwen3-0.6B"
@@ -89,7 +90,7 @@ def write_kubeconfig(plane: ControlPlane, api: ApiClient, path: Path) -> None:
         json={"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}},
         headers={"Authorization": f"Bearer {plane.tokens[ADMIN]}"},
         verify=str(plane.certificate),
-        timeout=10,
+        timeout=PATIENCE,
     )
     answer.raise_for_status()
     cluster = {"server": plane.server, "certificate-authority": str(plane.certificate)}
@@ -170,13 +171,13 @@ def generation_of_workers(api: ApiClient) -> str:
 def scale(planner: Planner, api: ApiClient, **replicas: int) -> None:
     """Let the planner scale, and wait until it counts these workers and calls them stable."""
     assert planner.ask("scale", "g", namespace=api.namespace, replicas=replicas) == {}
-    wait_for(lambda: replicas.items() <= ready_replicas(api).items(), f"{replicas} are ready", 60)
+    wait_for(lambda: replicas.items() <= ready_replicas(api).items(), f"{replicas} are ready")
 
     def is_settled() -> bool:
         counts = planner.ask("count", "g", namespace=api.namespace, names=NAMES)["counts"]
         return {part: counts[f"expected_num_{part}"] for part in replicas} == replicas and is_ready(api, "g")
 
-    wait_for(is_settled, f"the planner counts {replicas} and the graph is ready", 60)
+    wait_for(is_settled, f"the planner counts {replicas} and the graph is ready")
 
 
 @pytest.mark.parametrize("written", [alpha_graph(), beta_graph()], ids=["v1alpha1", "v1beta1 with adapters"])
@@ -227,9 +228,9 @@ def test_planner_takes_back_a_scaling_that_has_begun(
     write_kubeconfig(converted.plane, api, tmp_path / "kubeconfig")
     with no_further_pods(api):
         assert planner.ask("scale", "g", namespace=api.namespace, replicas={"prefill": 1, "decode": 3}) == {}
-        wait_for(lambda: pending(planner, api) == 2, "the planner sees that two workers start", 60)
+        wait_for(lambda: pending(planner, api) == 2, "the planner sees that two workers start")
         assert planner.ask("scale", "g", namespace=api.namespace, replicas={"prefill": 1, "decode": 1}) == {}
-        wait_for(lambda: pending(planner, api) == 0, "nothing starts any more", 60)
+        wait_for(lambda: pending(planner, api) == 0, "nothing starts any more")
     wait_until_ready(api, "g")
     assert ready_replicas(api) == {"prefill": 1, "decode": 1}
     api.delete(BETA, GRAPH, "g")
@@ -260,7 +261,7 @@ def test_planner_waits_through_a_rollout_and_goes_on(
         assert planner.ask("scale", "g", namespace=api.namespace, replicas={"prefill": 2, "decode": 3}) == {}
         assert planner.ask("target", "g", namespace=api.namespace, names=names) == dict.fromkeys(names, 1)
     wait_until_ready(api, "g")
-    wait_for(lambda: "rollingUpdate" not in the_graph(api, "g")["status"], "the rollout is over", 60)
+    wait_for(lambda: "rollingUpdate" not in the_graph(api, "g")["status"], "the rollout is over")
     assert found_in() == f"{api.namespace}-g-{generation_of_workers(api)}" != old
     scale(planner, api, prefill=1, decode=2)
     api.delete(BETA, GRAPH, "g")

@@ -14,6 +14,7 @@ from hooks.model.prober_client import ProberClient
 from hooks.model.prober_messages import Term
 from tests.cluster.api_client import ApiClient
 from tests.cluster.control_plane import ADMIN, ControlPlane
+from tests.waiting import PATIENCE
 
 NAME = "dynamo-hooks-prober"
 RBAC = Path(__file__).parents[2] / "metacontroller" / "rbac.yaml"
@@ -41,7 +42,7 @@ def account(api: ApiClient, plane: ControlPlane, tmp_path: Path) -> ApiServer:
     url = f"{plane.server}/api/v1/namespaces/{api.namespace}/serviceaccounts/dynamo-hooks/token"
     body = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}
     headers = {"Authorization": f"Bearer {plane.tokens[ADMIN]}"}
-    made = requests.post(url, json=body, headers=headers, verify=str(plane.certificate), timeout=10)
+    made = requests.post(url, json=body, headers=headers, verify=str(plane.certificate), timeout=PATIENCE)
     (tmp_path / "token").write_text(made.json()["status"]["token"])
     return ApiServer(url=plane.server, token_file=tmp_path / "token", ca_file=plane.certificate)
 

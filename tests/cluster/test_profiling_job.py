@@ -37,7 +37,7 @@ class Job:
             ended = {"Succeeded", "Failed"}
             return [p["metadata"]["name"] for p in self.pods() if p["status"].get("phase") not in ended]
 
-        return wait_for(living, "a pod of the Job", 60)[0]
+        return wait_for(living, "a pod of the Job")[0]
 
     def end_pod(self, profiler: int, copier: int, *conditions: dict[str, str]) -> str:
         """Let both containers of the present pod end with these exit codes."""
@@ -61,7 +61,7 @@ class Job:
         def is_over() -> bool:
             return {c["type"] for c in self.status().get("conditions", ())} & {"Complete", "Failed"} != set()
 
-        wait_for(is_over, "the Job is Complete or Failed", 60)
+        wait_for(is_over, "the Job is Complete or Failed")
         return self.status()
 
 

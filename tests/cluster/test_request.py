@@ -22,6 +22,7 @@ from tests.graph.request import jobs, world
 from tests.graph.request.test_asked import stored
 from tests.graph.request.test_profiled import ASKED, FOLDER, FOUND, IMAGE
 from tests.ports import free_port
+from tests.waiting import stretch
 
 NAME = world.NAME
 GRAPH_NAME = "found"
@@ -289,7 +290,7 @@ def test_nothing_is_written_in_steady_state(api: ApiClient, audit: Audit) -> Non
 def wait_for_silence(api: ApiClient, audit: Audit) -> int:
     """Wait until Metacontroller has written nothing here for a while; give a mark for what comes after."""
     mark, since = audit.mark(), time.monotonic()
-    while time.monotonic() - since < QUIET_SECONDS:
+    while time.monotonic() - since < stretch(QUIET_SECONDS):
         time.sleep(0.1)
         if writes(api, audit, mark):
             mark, since = audit.mark(), time.monotonic()

@@ -53,7 +53,7 @@ def standing(api: ApiClient) -> dict[str, Any]:
 
 def wait_until_done(api: ApiClient, id_: str) -> None:
     expected = {"observedID": id_, "phase": "Completed"}
-    wait_for(lambda: standing(api) == expected, f"restart {id_} is completed", 60)
+    wait_for(lambda: standing(api) == expected, f"restart {id_} is completed")
     wait_until_ready(api, NAME)
 
 
@@ -142,4 +142,4 @@ def _release_until_done(api: ApiClient) -> None:
                 api.patch("v1", "Pod", pod["metadata"]["name"], {"metadata": {"annotations": {"test/hold": None}}})
         return standing(api) == {"observedID": "r1", "phase": "Completed"}
 
-    wait_for(is_done, "the restart goes on to its end", 60)
+    wait_for(is_done, "the restart goes on to its end")

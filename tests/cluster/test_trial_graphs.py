@@ -87,7 +87,7 @@ def is_ready(profiler: ApiClient, name: str) -> bool:
 
 def try_out(profiler: ApiClient, request: Manifest, name: str) -> None:
     profiler.create(trial_graph(request, name))
-    wait_for(lambda: is_ready(profiler, name), f"trial graph {name} is ready", 60)
+    wait_for(lambda: is_ready(profiler, name), f"trial graph {name} is ready")
 
 
 def test_profiler_makes_measures_and_deletes_graphs(profiler: ApiClient, searching: Manifest, api: ApiClient) -> None:
@@ -125,7 +125,7 @@ def test_trial_graph_of_a_killed_profiler_ends_with_the_request(
     assert [one["kind"] for one in owners["metadata"]["ownerReferences"]] == [REQUEST], "nobody adopted it"
     assert contract.LABEL_CONTROLLER_UID not in owners["metadata"].get("labels", {})
     api.delete(BETA, REQUEST, "qwen", propagation=propagation)
-    wait_for(lambda: api.get(BETA, REQUEST, "qwen") is None, "the request is gone", 60)
-    wait_for(lambda: api.get(BETA, GRAPH, NAME) is None, "the trial graph is gone", 60)
+    wait_for(lambda: api.get(BETA, REQUEST, "qwen") is None, "the request is gone")
+    wait_for(lambda: api.get(BETA, GRAPH, NAME) is None, "the trial graph is gone")
     wait_for(lambda: api.get("batch/v1", "Job", job_name("qwen")) is None, "the Job is gone")
     wait_until_nothing_is_left(api)

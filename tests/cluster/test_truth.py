@@ -85,7 +85,7 @@ def test_change_by_hand_that_cannot_be_reverted_is_never_ready(api: ApiClient, a
         assert warnings(api, COMPONENT, FRONTEND, "Differs")
     wait_until_ready(api, NAME)
     assert ready(api, COMPONENT, FRONTEND, "Applied")["reason"] == "Restored"
-    wait_for(lambda: ready(api, COMPONENT, FRONTEND, "Applied")["reason"] == "AsWanted", "it is over", 60)
+    wait_for(lambda: ready(api, COMPONENT, FRONTEND, "Applied")["reason"] == "AsWanted", "it is over")
     api.delete(DYNAMO, GRAPH, NAME)
 
 
@@ -95,7 +95,7 @@ def test_autoscaler_of_a_deployment_is_named_until_it_is_deleted(api: ApiClient)
     target = {"apiVersion": "apps/v1", "kind": "Deployment", "name": FRONTEND}
     scaler = {"apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler", "metadata": {"name": "war"}}
     api.create({**scaler, "spec": {"scaleTargetRef": target, "minReplicas": 3, "maxReplicas": 4}}, strict=True)
-    wait_for(lambda: ready(api, COMPONENT, FRONTEND)["reason"] == "Differs", "the component says who scales it", 90)
+    wait_for(lambda: ready(api, COMPONENT, FRONTEND)["reason"] == "Differs", "the component says who scales it")
     message = ready(api, COMPONENT, FRONTEND)["message"]
     assert "kube-controller-manager (subresource scale) writes spec.replicas again and again" in message
     assert "docs/autoscaling.md" in message
@@ -104,7 +104,7 @@ def test_autoscaler_of_a_deployment_is_named_until_it_is_deleted(api: ApiClient)
     wait_for(lambda: ready(api, COMPONENT, FRONTEND, "Applied")["status"] == "Unknown", "it is set back meanwhile")
     assert ready(api, COMPONENT, FRONTEND)["reason"] == "Differs"
     api.delete("autoscaling/v2", "HorizontalPodAutoscaler", "war")
-    wait_for(lambda: ready(api, COMPONENT, FRONTEND)["status"] == "True", "the component is ready again", 90)
+    wait_for(lambda: ready(api, COMPONENT, FRONTEND)["status"] == "True", "the component is ready again")
     assert ready(api, COMPONENT, FRONTEND, "Applied")["reason"] == "AsWanted"
     assert len(warnings(api, COMPONENT, FRONTEND, "Differs")) == 1
     api.delete(DYNAMO, GRAPH, NAME)

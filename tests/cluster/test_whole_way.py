@@ -216,5 +216,5 @@ def test_outage_of_the_hooks_changes_nothing_and_ends_by_itself(ready: ApiClient
         assert deployments(ready) == DEPLOYMENTS
     finally:
         hooks.start()
-    wait_for(lambda: deployments(ready) == {**DEPLOYMENTS, "vllm-disagg-frontend": 2}, "the change is carried out", 90)
+    wait_for(lambda: deployments(ready) == {**DEPLOYMENTS, "vllm-disagg-frontend": 2}, "the change is carried out")
     wait_until_ready(ready, NAME)

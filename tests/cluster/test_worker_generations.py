@@ -18,6 +18,7 @@ from tests.cluster.dynamo import DYNAMO, GRAPH, load_example, running_controller
 from tests.cluster.processes import Server, running
 from tests.cluster.programs import HttpServer
 from tests.contract.backend import Manifest
+from tests.waiting import PATIENCE
 
 NAME = "vllm-disagg"
 BEFORE = "HOOKS_OF_BEFORE"
@@ -87,7 +88,7 @@ def hooks_of_before(url: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> 
     ]
     server = Server("before", [*command, "serve", "--bind", f"127.0.0.1:{port}"], folder)
     with running(server):
-        server.wait_until(lambda: requests.get(f"http://127.0.0.1:{port}/healthz", timeout=5).ok)
+        server.wait_until(lambda: requests.get(f"http://127.0.0.1:{port}/healthz", timeout=PATIENCE).ok)
         yield f"http://127.0.0.1:{port}"
 
 

@@ -9,13 +9,14 @@ from tests.cluster.api_client import ApiClient
 from tests.cluster.control_plane import ControlPlane
 from tests.cluster.dynamo import CHILD_KINDS, DYNAMO, GRAPH, MODEL, REQUEST
 from tests.contract.backend import Manifest
+from tests.waiting import PATIENCE
 
 
 def go_back(plane: ControlPlane, api: ApiClient, folder: Path, release: str) -> None:
     """Run what is printed for the namespace; only Helm is played, because there is no chart of the operator."""
     words = [f"--kubeconfig={plane.kubeconfig()}", "-n", api.namespace, "--back"]
     command = [sys.executable, "-m", "hooks", "migrate", *words]
-    printed = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
+    printed = subprocess.run(command, capture_output=True, text=True, check=True, timeout=PATIENCE).stdout
     assert f"Back to the Go operator {release} " in printed
     helm = folder / "helm"
     helm.write_text("#!/bin/sh\nexit 0\n")
@@ -34,7 +35,7 @@ def go_back(plane: ControlPlane, api: ApiClient, folder: Path, release: str) -> 
         capture_output=True,
         text=True,
         check=False,
-        timeout=120,
+        timeout=PATIENCE,
     )
     assert done.returncode == 0, done.stderr
 

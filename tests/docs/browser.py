@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 
+from tests.waiting import PATIENCE
+
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 MISSING = "no chromium on PATH (apt-get install chromium): the pages are not measured"
 SECONDS = 300
@@ -47,7 +49,7 @@ def measure(site: Path, folder: Path, pages: Sequence[str], views: Sequence[dict
         raise AssertionError((folder / "browser.log").read_text(errors="replace")) from None
     finally:
         process.terminate()
-        process.wait(timeout=30)
+        process.wait(timeout=PATIENCE)
         server.shutdown()
         server.server_close()
     found: list[dict[str, Any]] = json.loads(answer)

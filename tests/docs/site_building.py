@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.waiting import PATIENCE
+
 ROOT = Path(__file__).parents[2]
 needs_generator = pytest.mark.skipif(find_spec("sphinxawesome_theme") is None, reason="no Sphinx here: make docs")
 
@@ -19,7 +21,7 @@ def build_site(folder: Path, root: Path = ROOT) -> subprocess.CompletedProcess[s
     (recipe,) = re.findall(r"^\t\$\(BIN\)/python (-m sphinx .*) docs site$", makefile, re.MULTILINE)
     words = [str(folder / word) if word == "site/.read" else word for word in recipe.split()]
     command = [sys.executable, "-W", "ignore", *words, "docs", str(folder / "site")]
-    return subprocess.run(command, cwd=root, capture_output=True, text=True, timeout=300, check=False)
+    return subprocess.run(command, cwd=root, capture_output=True, text=True, timeout=PATIENCE, check=False)
 
 
 def copy_with_pages(folder: Path, pages: dict[str, str]) -> Path:

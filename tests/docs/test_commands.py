@@ -16,10 +16,10 @@ import yaml
 
 from tests.docs.command_server import running_server
 from tests.docs.markdown import Block, read_blocks
+from tests.waiting import PATIENCE
 
 ROOT = Path(__file__).parents[2]
 PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
-TIMEOUT = 240
 
 
 def blocks_with(mark: str) -> list[object]:
@@ -56,7 +56,7 @@ def run(checkout: Path, programs: Path, script: str) -> subprocess.CompletedProc
         env={**environment, "PATH": path},
         capture_output=True,
         text=True,
-        timeout=TIMEOUT,
+        timeout=PATIENCE,
         check=False,
     )
 

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from tests.cluster.api_client import wait_for
 from tests.e2e.kubelet.container import Container, Launch
 from tests.e2e.kubelet.guard import Guard, find_marked
 from tests.e2e.kubelet.pod_status import Role
+from tests.waiting import wait_for
 
 NAME = "E2E_TEST"
 SLEEPER = "exec sleep 600"

@@ -16,6 +16,7 @@ from tests.faults.cluster.history import Change
 from tests.faults.cluster.judgement import STALE_SECONDS, find_untrue
 from tests.ports import free_port
 from tests.sequences import wishes
+from tests.waiting import PATIENCE
 
 FRONTEND = "Frontend"
 
@@ -75,7 +76,7 @@ def servers() -> Iterator[tuple[ScriptedHook, ScriptedHook]]:
 
 
 def ask(url: str) -> bytes:
-    return requests.post(f"{url}/hook/sync", json={}, timeout=10).content
+    return requests.post(f"{url}/hook/sync", json={}, timeout=PATIENCE).content
 
 
 def test_connections_lead_to_the_servers_in_turn(servers: tuple[ScriptedHook, ScriptedHook]) -> None:

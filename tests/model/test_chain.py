@@ -4,7 +4,6 @@ import functools
 import json
 import logging
 import socket
-import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from typing import Any
@@ -19,8 +18,8 @@ from hooks.model.prober.lora_api import open_transport, perform
 from hooks.settings import parse_settings
 from tests.model import parts
 from tests.model.prober.engines import EngineState, RunningEngine, run_engine
+from tests.waiting import wait_for
 
-SECONDS = 20.0
 LIMITS = Limits(verify_interval=0.1, list_timeout=0.5, first_backoff=0.02, longest_backoff=0.2)
 
 
@@ -68,10 +67,14 @@ class Metacontroller:
         return document
 
     def until(self, name: str, is_done: Callable[[Any], bool], *, finalizing: bool = False) -> Any:
-        deadline = time.monotonic() + SECONDS
-        while not is_done(document := self.call(name, finalizing=finalizing)):
-            assert time.monotonic() < deadline, document
-            time.sleep(0.02)
+        document: Any = None
+
+        def is_as_wanted() -> bool:
+            nonlocal document
+            document = self.call(name, finalizing=finalizing)
+            return is_done(document)
+
+        wait_for(is_as_wanted, lambda: document)
         return document
 
     def until_ready(self) -> Any:

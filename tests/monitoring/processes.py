@@ -1,6 +1,5 @@
 """All three servers as processes with everything that they count: calls, refusals, adapters, custom resources."""
 
-import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
@@ -20,8 +19,8 @@ from tests.monitoring.prometheus import Target
 from tests.ports import free_port
 from tests.reviews import conversion_review, review
 from tests.serving.servers import REVIEW, REVIEW_PATH, SYNC, SYNC_PATH, Running, running, running_admission
+from tests.waiting import wait_for
 
-SECONDS = 30.0
 REFUSED_REVIEW = orjson.dumps(review(new=make.graph({})))
 REFUSED_SYNC = orjson.dumps({**orjson.loads(SYNC), "parent": make.graph({"Worker": make.service(replicas=-1)})})
 CONVERSION, FAILING_CONVERSION = (orjson.dumps(conversion_review(version)) for version in ("v1beta1", "v2"))
@@ -76,13 +75,13 @@ class Processes:
 
     def ask_until(self, is_done: Callable[[LoadReport], bool]) -> None:
         """Ask the prober again and again, as Metacontroller's resyncs do."""
-        deadline = time.monotonic() + SECONDS
-        while True:
+
+        def is_as_wanted() -> bool:
             with suppress(ProberUnavailable):
-                if is_done(self.prober.ask(self.wanted)):
-                    return
-            assert time.monotonic() < deadline, "the prober does not report what was waited for"
-            time.sleep(0.05)
+                return is_done(self.prober.ask(self.wanted))
+            return False
+
+        wait_for(is_as_wanted, "the prober reports what was waited for")
 
 
 @contextmanager

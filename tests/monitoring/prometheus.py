@@ -3,7 +3,6 @@
 import re
 import shutil
 import subprocess
-import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -17,9 +16,9 @@ import yaml
 from tests.installation import ROOT
 from tests.monitoring.queries import ALERTS
 from tests.ports import free_port
+from tests.waiting import PATIENCE, wait_for
 
 MISSING = "no prometheus on PATH (apt-get install prometheus): nothing proves that alerts and panels find their series"
-SECONDS = 60.0
 PAGE = ROOT / "docs" / "metrics.md"
 _JOBS = {"http": "dynamo-hooks", "prober": "dynamo-prober", "admission": "dynamo-admission"}
 """The page's job by the label `endpoint` that the chart's monitors give."""
@@ -43,21 +42,18 @@ class Prometheus:
 
     def query(self, expression: str) -> list[dict[str, Any]]:
         """The samples of an instant query, which must be valid."""
-        answer = requests.get(f"{self.url}/api/v1/query", params={"query": expression}, timeout=10).json()
+        answer = requests.get(f"{self.url}/api/v1/query", params={"query": expression}, timeout=PATIENCE).json()
         assert answer["status"] == "success", (expression, answer)
         found: list[dict[str, Any]] = answer["data"]["result"]
         return found
 
     def firing(self) -> set[str]:
         """The names of the alerts that fire."""
-        found = requests.get(f"{self.url}/api/v1/alerts", timeout=10).json()["data"]["alerts"]
+        found = requests.get(f"{self.url}/api/v1/alerts", timeout=PATIENCE).json()["data"]["alerts"]
         return {alert["labels"]["alertname"] for alert in found if alert["state"] == "firing"}
 
     def wait_until(self, what: str, is_true: Callable[[], object]) -> None:
-        deadline = time.monotonic() + SECONDS
-        while not is_true():
-            assert time.monotonic() < deadline, f"{what}; these fire: {sorted(self.firing())}"
-            time.sleep(0.25)
+        wait_for(is_true, lambda: f"{what}; these fire: {sorted(self.firing())}", poll=0.25)
 
     def wait_for_series(self, expressions: Iterable[str]) -> None:
         """Wait until each expression has a sample; the failure lists those that have none."""
@@ -92,20 +88,20 @@ def running_prometheus(folder: Path, targets: Iterable[Target]) -> Iterator[Prom
         yield prometheus
     finally:
         process.kill()
-        process.wait(timeout=20)
+        process.wait(timeout=PATIENCE)
 
 
 def _wait_until_ready(prometheus: Prometheus, process: "subprocess.Popen[bytes]", log: Path) -> None:
-    deadline = time.monotonic() + SECONDS
-    while not _is_ready(prometheus.url):
+    def is_ready() -> bool:
         assert process.poll() is None, log.read_text()
-        assert time.monotonic() < deadline, log.read_text()
-        time.sleep(0.1)
+        return _is_ready(prometheus.url)
+
+    wait_for(is_ready, log.read_text)
 
 
 def _is_ready(url: str) -> bool:
     try:
-        return requests.get(f"{url}/-/ready", timeout=2).ok
+        return requests.get(f"{url}/-/ready", timeout=PATIENCE).ok
     except requests.ConnectionError:
         return False
 

@@ -3,7 +3,6 @@
 import re
 import shutil
 import subprocess
-import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -12,8 +11,9 @@ import requests
 import yaml
 
 from tests.installation import ROOT
-from tests.monitoring.prometheus import MISSING, SECONDS
+from tests.monitoring.prometheus import MISSING
 from tests.ports import free_port
+from tests.waiting import PATIENCE, wait_for
 
 SAMPLE = ROOT / "docs/files/prometheus-others.yaml"
 PODS: Mapping[str, tuple[dict[str, str], tuple[int, ...]]] = {
@@ -69,7 +69,7 @@ def prometheus(tmp_path: Path) -> Iterator[str]:
 def read_targets(address: str) -> set[tuple[str, str, str]]:
     """Job, address and labels of what is scraped; none as long as Prometheus does not answer."""
     try:
-        answer = requests.get(f"http://{address}/api/v1/targets?state=active", timeout=5).json()
+        answer = requests.get(f"http://{address}/api/v1/targets?state=active", timeout=PATIENCE).json()
     except requests.RequestException:
         return set()
     return {
@@ -85,8 +85,5 @@ def test_prometheus_scrapes_the_exporters_and_nothing_else(prometheus: str) -> N
         ("dcgm", "http://127.0.0.1:9400/metrics", "node-of-gpu-operator"),
         ("dcgm", "http://127.0.0.1:9400/metrics", "node-of-own-chart"),
     }
-    deadline = time.monotonic() + SECONDS
-    while len(found := read_targets(prometheus)) < len(expected):
-        assert time.monotonic() < deadline, found
-        time.sleep(0.25)
-    assert found == expected
+    wait_for(lambda: len(read_targets(prometheus)) >= len(expected), lambda: read_targets(prometheus), poll=0.25)
+    assert read_targets(prometheus) == expected

@@ -4,7 +4,6 @@ The engines and the other server listen on loopback. The API server is played: i
 """
 
 import json
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
@@ -22,8 +21,8 @@ from tests.model import parts
 from tests.played_api_server import PlayedApiServer, served_api_server
 from tests.ports import free_port
 from tests.serving.servers import Running, running
+from tests.waiting import wait_for
 
-SECONDS = 60.0
 ENGINE, OTHER = "10.0.0.1", "10.0.0.9"
 """The address of pod w0, and that of a server which is no pod of the namespace."""
 CORRECT = "; correct the EndpointSlice, or let a Service's selector write it"
@@ -50,15 +49,17 @@ class World:
 
     def sync_until(self, is_done: Callable[[Any], bool], parent: Manifest, *slices: Manifest) -> dict[str, Any]:
         """Sync again and again, each time with the status of before."""
-        deadline = time.monotonic() + SECONDS
-        while True:
-            status = self.sync(parent, *slices)
+        status: dict[str, Any] = {}
+
+        def is_as_wanted() -> bool:
+            nonlocal status
+            status = self.sync({**parent, **({"status": status} if status else {})}, *slices)
             with suppress(KeyError):
-                if is_done(status):
-                    return status
-            assert time.monotonic() < deadline, status
-            parent = {**parent, **({"status": status} if status else {})}
-            time.sleep(0.05)
+                return is_done(status)
+            return False
+
+        wait_for(is_as_wanted, lambda: status)
+        return status
 
 
 @pytest.fixture(scope="module")

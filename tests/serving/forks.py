@@ -22,6 +22,8 @@ from typing import TextIO
 
 import orjson
 
+from tests.waiting import PATIENCE
+
 _LOADED = (
     "flask",
     "gunicorn.arbiter",
@@ -96,7 +98,7 @@ def run_to_end(command: Sequence[str]) -> tuple[int, str]:
     assert fork.stderr is not None
     with fork.stderr as errors:
         written = errors.read()
-    return fork.wait(60), written
+    return fork.wait(PATIENCE), written
 
 
 @cache

@@ -19,6 +19,7 @@ from hooks.admission.certificates.authority import Issued, issue
 from tests import make
 from tests.reviews import GRAPHS, review
 from tests.serving.forks import Fork
+from tests.waiting import PATIENCE
 
 HOOKS = ("-m", "hooks", "serve", "--bind", "127.0.0.1:0")
 ADMISSION = ("-m", "hooks", "serve-admission", "--bind", "127.0.0.1:0")
@@ -98,7 +99,7 @@ class Running:
 
     def stop(self) -> int:
         self.process.send_signal(signal.SIGTERM)
-        return self.process.wait(timeout=40)
+        return self.process.wait(timeout=PATIENCE)
 
 
 def post_on(connection: http.client.HTTPConnection, path: str, body: bytes) -> tuple[int, bytes, bool]:
@@ -125,13 +126,13 @@ def running(
     reader = threading.Thread(target=_read_log, args=(server, listens), daemon=True)
     reader.start()
     try:
-        assert listens.wait(60), server.lines
+        assert listens.wait(PATIENCE), server.lines
         yield server
     finally:
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
-        process.wait(timeout=10)
-        reader.join(timeout=10)
+        process.wait(timeout=PATIENCE)
+        reader.join(timeout=PATIENCE)
 
 
 def _start(program: str, command: Sequence[str], variables: Mapping[str, str]) -> subprocess.Popen[str] | Fork:

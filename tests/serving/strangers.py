@@ -20,6 +20,7 @@ ADDRESSES = 8
 MOST_CONNECTIONS = 20_000
 """Connections that all peers of a run make; a server that ends them at once would otherwise see many more."""
 
+_ARRIVAL_SECONDS = 5
 _TRICKLE_SECONDS = 0.5
 _PAUSE_SECONDS = 0.05
 
@@ -36,10 +37,10 @@ class Strangers:
     left: int = MOST_CONNECTIONS
 
     async def attack(self, count: int) -> None:
-        """Hold `count` connections until the end; says on standard output when each was there once."""
+        """Hold `count` connections until the end; says on standard output when each was there once, or some seconds have passed."""
         arrived = [asyncio.Event() for _ in range(count)]
         peers = [asyncio.create_task(self._hold(number, one)) for number, one in enumerate(arrived)]
-        await asyncio.wait([asyncio.create_task(one.wait()) for one in arrived], timeout=5)
+        await asyncio.wait([asyncio.create_task(one.wait()) for one in arrived], timeout=_ARRIVAL_SECONDS)
         print("attacking", flush=True)  # noqa: T201 - read by the test
         await asyncio.wait(peers)
 

@@ -14,6 +14,7 @@ import orjson
 import pytest
 
 from tests.serving.servers import HOOKS, SYNC, SYNC_PATH, Running, post_on, running, running_admission
+from tests.waiting import PATIENCE
 
 Start = Callable[..., AbstractContextManager[Running]]
 
@@ -101,17 +102,17 @@ def test_stop_under_load_loses_no_request(start: Start, tmp_path: Path) -> None:
         ]
         for thread in threads:
             thread.start()
-        assert load.enough.wait(60), load.lost
+        assert load.enough.wait(PATIENCE), load.lost
         subprocess.run(["sh", "-c", f"touch {drain_file} && exec sleep 1"], check=True)  # the chart's preStop
         assert server.get("/readyz")[0] == 503
         before = len(load.statuses)
         load.move()
-        assert load.settled.wait(30), load.lost
+        assert load.settled.wait(PATIENCE), load.lost
         server.process.send_signal(signal.SIGTERM)
         for thread in threads:
-            thread.join(timeout=30)
+            thread.join(timeout=PATIENCE)
         assert not any(thread.is_alive() for thread in threads)
-        assert server.process.wait(timeout=40) == 0
+        assert server.process.wait(timeout=PATIENCE) == 0
     assert load.lost == []
     assert set(load.statuses) == {200}
     assert before > load.threshold
@@ -121,7 +122,7 @@ def test_stop_under_load_loses_no_request(start: Start, tmp_path: Path) -> None:
 def test_request_in_flight_at_sigterm_is_answered(tmp_path: Path) -> None:
     with running_hooks(tmp_path, "--workers", "1") as server:
         expected = orjson.loads(server.post(SYNC)[1])["children"]
-        slow = socket.create_connection(("127.0.0.1", server.port), timeout=20)
+        slow = socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE)
         head = f"POST {SYNC_PATH} HTTP/1.1\r\nHost: h\r\nContent-Length: {len(SYNC)}\r\n\r\n".encode()
         slow.sendall(head + SYNC[:100])
         server.get("/healthz")  # the one worker has taken the slow connection before this one
@@ -132,14 +133,14 @@ def test_request_in_flight_at_sigterm_is_answered(tmp_path: Path) -> None:
         response.begin()
         assert (response.status, orjson.loads(response.read())["children"]) == (200, expected)
         slow.close()
-        assert server.process.wait(timeout=40) == 0
+        assert server.process.wait(timeout=PATIENCE) == 0
 
 
 def test_call_on_a_kept_connection_after_sigterm_is_answered(tmp_path: Path) -> None:
     with running_hooks(tmp_path, "--workers", "1") as server:
         for _ in range(5):
             assert server.post(SYNC)[0] == 200  # on connections of their own, which must count once when they end
-        kept, slow = server.connect(), socket.create_connection(("127.0.0.1", server.port), timeout=20)
+        kept, slow = server.connect(), socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE)
         assert post_on(kept, *server.call)[2] is False
         slow.sendall(f"POST {SYNC_PATH} HTTP/1.1\r\nHost: h\r\nContent-Length: 9\r\n\r\n{{".encode())
         server.process.send_signal(signal.SIGTERM)
@@ -148,7 +149,7 @@ def test_call_on_a_kept_connection_after_sigterm_is_answered(tmp_path: Path) -> 
         assert (status, closes) == (200, True)
         kept.close()
         slow.close()
-        assert server.process.wait(timeout=40) == 0
+        assert server.process.wait(timeout=PATIENCE) == 0
 
 
 def wait_until_refused(server: Running) -> None:

@@ -6,7 +6,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
@@ -15,6 +14,7 @@ import pytest
 
 from tests.serving.forks import run_to_end
 from tests.serving.servers import HOOKS, SYNC, Running, running, running_admission
+from tests.waiting import PATIENCE, wait_for
 
 Start = Callable[..., Running]
 
@@ -28,10 +28,7 @@ def start(tmp_path: Path) -> Iterator[Start]:
 
 
 def wait_until(is_so: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 30
-    while not is_so():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    wait_for(is_so, "the workers are as wanted")
 
 
 def is_alive(process: int) -> bool:
@@ -118,7 +115,7 @@ def test_server_that_is_ended_while_it_starts_leaves_no_file_behind(name: str, t
         while process.poll() is None and not list(tmp_path.iterdir()):
             pass
         process.send_signal(signal.Signals[name])
-        process.wait(timeout=40)
+        process.wait(timeout=PATIENCE)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -144,7 +141,7 @@ def test_worker_that_has_just_been_forked_hears_that_the_server_ends(server: str
         assert process.stdout.readline() == "forked\n"
         process.send_signal(signal.SIGTERM)
         try:
-            assert process.wait(timeout=40) == 0
+            assert process.wait(timeout=PATIENCE) == 0
         finally:
             process.kill()
 
@@ -255,7 +252,7 @@ def test_wrong_usage_ends_with_one_sentence_and_status_2(arguments: tuple[str, .
 
 def test_help_shows_examples() -> None:
     command = [sys.executable, "-m", "hooks", "serve", "--help"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=True)
     assert "dynamo-hooks serve --bind 0.0.0.0:8080 --set callers=any --workers 4" in done.stdout
 
 

@@ -26,6 +26,7 @@ from tests.serving.servers import (
     running_admission,
     write_certificate,
 )
+from tests.waiting import PATIENCE
 
 BAD = orjson.dumps(review(make.graph(services={})))
 
@@ -84,13 +85,13 @@ def test_tls_1_1_is_refused(served: Running) -> None:
     context.set_ciphers("ALL:@SECLEVEL=0")
     with pytest.warns(DeprecationWarning, match="TLSv1_1"):
         context.minimum_version = context.maximum_version = ssl.TLSVersion.TLSv1_1
-    with socket.create_connection(("127.0.0.1", served.port), timeout=20) as plain, pytest.raises(ssl.SSLError):
+    with socket.create_connection(("127.0.0.1", served.port), timeout=PATIENCE) as plain, pytest.raises(ssl.SSLError):
         context.wrap_socket(plain, server_hostname="127.0.0.1")
 
 
 @pytest.mark.parametrize("sent", [b"GET /healthz HTTP/1.1\r\nHost: h\r\n\r\n", b"\x16\x03\x01", b""], ids=repr)
 def test_who_speaks_no_tls_gets_no_answer_and_holds_up_nobody(served: Running, sent: bytes) -> None:
-    with socket.create_connection(("127.0.0.1", served.port), timeout=20) as plain:
+    with socket.create_connection(("127.0.0.1", served.port), timeout=PATIENCE) as plain:
         plain.sendall(sent)
         assert judge(served, REVIEW)["allowed"] is True
         if sent.startswith(b"GET"):
@@ -148,7 +149,7 @@ def test_renewal_under_load_loses_no_request(tmp_path: Path) -> None:
                 assert shown(served) == one.certificate
         stop.set()
         for thread in threads:
-            thread.join(timeout=30)
+            thread.join(timeout=PATIENCE)
         assert [client.lost for client in clients] == [[]] * 4
         assert {status for client in clients for status in client.statuses} == {200}
 

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.serving.servers import HOOKS, SYNC_PATH, Running, post_on, running, running_admission
+from tests.waiting import PATIENCE, stretch, wait_for
 
 PROMPT = 1.5
 """Seconds within which a probe must be answered; the kubelet waits for 3."""
@@ -28,7 +29,7 @@ def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 
 
 def connect(server: Running, *, shakes_hands: bool = True) -> socket.socket:
-    plain = socket.create_connection(("127.0.0.1", server.port), timeout=20)
+    plain = socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE)
     if server.trusted and shakes_hands:
         return server.context.wrap_socket(plain, server_hostname="127.0.0.1")
     return plain
@@ -83,7 +84,7 @@ def test_slow_peers_hold_up_neither_calls_nor_probes(
             assert server.get("/healthz") == (200, "alive\n")
             assert server.get("/readyz") == (200, "ready\n")
             assert server.ask("POST", *server.call)[0] == 200
-            assert time.monotonic() - started < 3 * PROMPT
+            assert time.monotonic() - started < stretch(3 * PROMPT)
 
 
 @pytest.mark.parametrize("kind", ["hooks", "admission"])
@@ -116,8 +117,8 @@ def test_refused_peer_gets_its_answer_though_its_body_is_still_to_come(path: str
             response.begin()
             assert response.status == (404 if path == "/nowhere" else 401)
             assert response.getheader("Connection") == "close"
-        assert seconds_until_closed(peer) < 5
-        assert time.monotonic() - started < 8
+        assert seconds_until_closed(peer) < stretch(5)
+        assert time.monotonic() - started < stretch(8)
 
 
 # Limits, with shorter times than those of the product
@@ -169,13 +170,13 @@ SLOW = {
 
 def test_connections_of_slow_peers_are_closed(impatient: Running) -> None:
     with ExitStack() as stack:
-        peers = {name: stack.enter_context(connect(impatient)) for name in SLOW}
         started = time.monotonic()
+        peers = {name: stack.enter_context(connect(impatient)) for name in SLOW}
         for name, (sent, _) in SLOW.items():
             peers[name].sendall(sent)
         for name, (_, least) in SLOW.items():
             seconds_until_closed(peers[name])
-            assert least < time.monotonic() - started < 10, name
+            assert least < time.monotonic() - started, name
 
 
 @pytest.mark.parametrize(
@@ -184,14 +185,12 @@ def test_connections_of_slow_peers_are_closed(impatient: Running) -> None:
 def test_connection_of_a_peer_that_sends_byte_by_byte_is_closed(impatient: Running, head: bytes) -> None:
     with connect(impatient) as peer:
         peer.sendall(head)
-        started = time.monotonic()
         with pytest.raises(OSError, match=r"reset|pipe"):
-            send_for_ever(peer)
-        assert time.monotonic() - started < 10
+            send_for_minutes(peer)
 
 
-def send_for_ever(peer: socket.socket) -> None:
-    while True:
+def send_for_minutes(peer: socket.socket) -> None:
+    for _ in range(round(PATIENCE / 0.05)):
         peer.sendall(b"G")
         time.sleep(0.05)
 
@@ -199,7 +198,7 @@ def send_for_ever(peer: socket.socket) -> None:
 def test_connection_of_a_peer_that_reads_nothing_is_closed(impatient: Running) -> None:
     with connect(impatient) as peer:
         peer.sendall(b"GET /large HTTP/1.1\r\nHost: h\r\n\r\n")
-        time.sleep(2.5)
+        time.sleep(stretch(2.5))
         received = 0
         while data := peer.recv(2**20):
             received += len(data)
@@ -224,4 +223,6 @@ def test_peer_that_is_cut_off_is_named_in_the_log_once(impatient: Running) -> No
         peer.sendall(b"GET ")
         seconds_until_closed(peer)
     impatient.get("/computed")
-    assert sum("connection of 127.0.0.1 is closed" in line for line in impatient.lines[before:]) == 1
+    said = "connection of 127.0.0.1 is closed"
+    wait_for(lambda: any(said in line for line in impatient.lines[before:]), "the log has it")
+    assert sum(said in line for line in impatient.lines[before:]) == 1

@@ -1,8 +1,6 @@
 """The certificate of admission: two files that do not always match."""
 
 import ssl
-import threading
-import time
 from pathlib import Path
 
 import pytest
@@ -43,21 +41,22 @@ def test_missing_file_is_refused(files: CertificateFiles) -> None:
         files.check()
 
 
-def test_connection_between_the_two_writes_of_a_renewal_gets_the_new_certificate(files: CertificateFiles) -> None:
+def test_connection_between_the_two_writes_of_a_renewal_gets_the_new_certificate(
+    files: CertificateFiles, monkeypatch: pytest.MonkeyPatch
+) -> None:
     renewed = issue_now()
     files.certificate.write_text(renewed.certificate)
-    late = threading.Timer(0.03, files.key.write_text, (renewed.key,))
-    late.start()
+    monkeypatch.setattr("hooks.serving.tls.time.sleep", lambda _seconds: files.key.write_text(renewed.key))
     assert isinstance(Contexts(files).create(None, lambda: load(files)), ssl.SSLContext)
-    late.join()
 
 
-def test_files_that_stay_different_are_an_error(files: CertificateFiles) -> None:
+def test_files_that_stay_different_are_an_error(files: CertificateFiles, monkeypatch: pytest.MonkeyPatch) -> None:
     files.certificate.write_text(issue_now().certificate)
-    started = time.monotonic()
+    waits: list[float] = []
+    monkeypatch.setattr("hooks.serving.tls.time.sleep", waits.append)
     with pytest.raises(ssl.SSLError, match="mismatch"):
         Contexts(files).create(None, lambda: load(files))
-    assert time.monotonic() - started < 5
+    assert waits == [0.1]
 
 
 def test_context_is_that_of_before_until_a_file_changes(files: CertificateFiles) -> None:

@@ -1,8 +1,8 @@
 """How many calls are computed at the same time, and what does not wait for them."""
 
 import threading
-import time
 from collections.abc import Iterator
+from functools import partial
 
 import pytest
 from flask import Flask
@@ -17,6 +17,7 @@ from hooks.settings import parse_settings
 from hooks.settings.facts import Facts
 from tests import make
 from tests.hook_client import GOOD, call, relating
+from tests.waiting import PATIENCE, wait_for
 
 
 class Gate:
@@ -31,7 +32,7 @@ class Gate:
         self.inside += 1
         self.most_inside = max(self.most_inside, self.inside)
         self.entered.release()
-        assert self.opened.wait(30)
+        assert self.opened.wait(PATIENCE)
         self.inside -= 1
         return GOOD
 
@@ -57,11 +58,11 @@ def test_calls_beyond_the_number_wait_for_their_turn(gate: Gate) -> None:
     threads = [threading.Thread(target=post) for _ in range(5)]
     for thread in threads:
         thread.start()
-    assert all(gate.entered.acquire(timeout=30) for _ in range(2))
+    assert all(gate.entered.acquire(timeout=PATIENCE) for _ in range(2))
     assert not gate.entered.acquire(timeout=0.2)
     gate.opened.set()
     for thread in threads:
-        thread.join(timeout=30)
+        thread.join(timeout=PATIENCE)
     assert statuses == [200] * 5
     assert gate.most_inside == 2
 
@@ -71,10 +72,10 @@ def test_other_requests_wait_for_no_call(gate: Gate, path: str) -> None:
     app = app_of(gate, at_once=1)
     thread = threading.Thread(target=lambda: app.test_client().post("/graph/sync", data=call()))
     thread.start()
-    assert gate.entered.acquire(timeout=30)
+    assert gate.entered.acquire(timeout=PATIENCE)
     assert app.test_client().get(path).status_code in (200, 404)
     gate.opened.set()
-    thread.join(timeout=30)
+    thread.join(timeout=PATIENCE)
 
 
 @pytest.mark.parametrize("fault", [InvalidSpec(make.problem("wrong")), KeyError("bug")], ids=["refused", "bug"])
@@ -101,13 +102,14 @@ def waiting(turns: Turns, sizes: list[int]) -> list[threading.Thread]:
 
     before = turns.waiting
     threads = [threading.Thread(target=take, args=(size,), daemon=True) for size in sizes]
-    for number, thread in enumerate(threads, start=1):
+    for number, thread in enumerate(threads, start=before + 1):
         thread.start()
-        deadline = time.monotonic() + 30
-        while turns.waiting < before + number:
-            assert time.monotonic() < deadline
-            time.sleep(0.001)
+        wait_for(partial(_wait_in, turns, number), "the call waits", poll=0.001)
     return threads
+
+
+def _wait_in(turns: Turns, number: int) -> bool:
+    return turns.waiting >= number
 
 
 @pytest.mark.parametrize(
@@ -132,7 +134,7 @@ def test_call_is_refused_while_too_much_waits(sizes: list[int], size: int, is_re
         threads += waiting(turns, [size])
     turns.give_back(1)
     for thread in threads:
-        thread.join(timeout=30)
+        thread.join(timeout=PATIENCE)
     assert turns.waiting == 0
     turns.take(1)
 
@@ -145,7 +147,7 @@ def test_large_calls_are_computed_one_after_the_other_beside_small_ones() -> Non
     turns.take(1)
     assert turns.waiting == 1
     turns.give_back(LARGE_BYTES + 1)
-    threads[0].join(timeout=30)
+    threads[0].join(timeout=PATIENCE)
     assert turns.waiting == 0
 
 
@@ -154,10 +156,10 @@ def test_call_that_comes_at_a_bad_moment_is_asked_to_come_again(gate: Gate, monk
     app = app_of(gate, at_once=1)
     thread = threading.Thread(target=lambda: app.test_client().post("/graph/sync", data=call()))
     thread.start()
-    assert gate.entered.acquire(timeout=30)
+    assert gate.entered.acquire(timeout=PATIENCE)
     response = app.test_client().post("/graph/sync", data=call())
     assert (response.status_code, response.headers["Retry-After"]) == (429, "1")
     assert response.text == "0 calls wait for their turn already; call again in a moment\n"
     gate.opened.set()
-    thread.join(timeout=30)
+    thread.join(timeout=PATIENCE)
     assert app.test_client().post("/graph/sync", data=call()).status_code == 200

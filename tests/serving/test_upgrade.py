@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.serving.servers import HOOKS, Running, post_on, running
+from tests.waiting import PATIENCE, wait_for
 
 ENOUGH = 40
 """Answers by which a pod has shown that it takes part."""
@@ -54,10 +55,8 @@ class Service:
 
 
 def wait_for_answers(service: Service, pod: Running) -> None:
-    wanted, deadline = service.count(pod) + ENOUGH, time.monotonic() + 60
-    while service.count(pod) < wanted:
-        assert time.monotonic() < deadline, service.lost
-        time.sleep(0.02)
+    wanted = service.count(pod) + ENOUGH
+    wait_for(lambda: service.count(pod) >= wanted, lambda: service.lost)
 
 
 def start_pod(stack: ExitStack, service: Service, folder: Path, revision: str) -> tuple[Running, Path]:
@@ -75,9 +74,9 @@ def stop_pod(service: Service, pod: Running, drain_file: Path) -> None:
         time.sleep(0.3)  # the endpoints change some time after the deletion
         assert pod.get("/readyz")[0] == 503
         service.ready.remove(pod)
-        assert hook.wait(timeout=30) == 0
+        assert hook.wait(timeout=PATIENCE) == 0
     pod.process.send_signal(signal.SIGTERM)
-    assert pod.process.wait(timeout=40) == 0
+    assert pod.process.wait(timeout=PATIENCE) == 0
 
 
 def test_upgrade_and_rollback_under_load_lose_no_request(tmp_path: Path) -> None:
@@ -98,7 +97,7 @@ def test_upgrade_and_rollback_under_load_lose_no_request(tmp_path: Path) -> None
             drain_file = next_file
         service.over.set()
         for client in clients:
-            client.join(timeout=30)
+            client.join(timeout=PATIENCE)
         assert not any(client.is_alive() for client in clients)
     assert service.lost == []
     assert {status for _, status in service.answers} == {200}

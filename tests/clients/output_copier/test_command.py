@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from hooks.cli.main import main
+from tests.waiting import PATIENCE
 
 OPTIONS = ("--config-map", "dgdr-output-qwen", "--request", "qwen", "--pod", "p", "--namespace", "ns")
 NO_CLUSTER = {"KUBERNETES_SERVICE_HOST": None, "KUBERNETES_SERVICE_PORT": None}
@@ -57,8 +58,8 @@ def test_sigterm_ends_it_at_once(tmp_path: Path) -> None:
         with subprocess.Popen(
             command, env=environment, cwd=Path(__file__).parents[4], stderr=subprocess.PIPE
         ) as process:
-            silent.settimeout(30)
+            silent.settimeout(PATIENCE)
             connection, _ = silent.accept()
             with connection:
                 process.send_signal(signal.SIGTERM)
-                assert process.wait(timeout=30) == 143
+                assert process.wait(timeout=PATIENCE) == 143

@@ -13,6 +13,7 @@ from hooks.component.backends import Backend
 from hooks.component.backends.launched import Launched
 from hooks.component.launch import launch
 from hooks.component.placement import Orchestrator, Placement, Role
+from tests.waiting import PATIENCE
 
 Container = Mapping[str, Any]
 
@@ -115,7 +116,7 @@ def run(
     for old, new in (paths or {}).items():
         words = [word.replace(old, new) for word in words]
     environment = {**env, "HOME": str(tmp_path), "PATH": f"{programs}:/usr/bin:/bin"}
-    done = subprocess.run(words, env=environment, capture_output=True, text=True, check=False, timeout=60)
+    done = subprocess.run(words, env=environment, capture_output=True, text=True, check=False, timeout=PATIENCE)
     assert done.returncode == 0, done.stderr
     return [json.loads(line) for line in log.read_text().splitlines()]
 

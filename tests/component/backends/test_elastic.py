@@ -10,6 +10,7 @@ from hooks.api.component_spec import Resources
 from hooks.component.backends import Backend
 from hooks.component.launch import launch
 from hooks.component.placement import Orchestrator, Placement, Role
+from tests.waiting import PATIENCE
 
 COMMAND = ["python3", "-m", "dynamo.vllm"]
 ELASTIC = ["--model", "m", "--data-parallel-size", "2", "--enable-elastic-ep"]
@@ -73,7 +74,13 @@ def test_engine_starts_when_ray_answers_and_the_container_ends_when_it_does_not(
     write(tmp_path / "python3", f"echo . >> asked.txt; [ $(/usr/bin/wc -l < asked.txt) -gt {failures} ]")
     environment = {"PATH": str(tmp_path), "POD_IP": "10.0.0.1"}
     done = subprocess.run(
-        ["/bin/sh", "-c", line], cwd=tmp_path, env=environment, timeout=60, check=False, capture_output=True, text=True
+        ["/bin/sh", "-c", line],
+        cwd=tmp_path,
+        env=environment,
+        timeout=PATIENCE,
+        check=False,
+        capture_output=True,
+        text=True,
     )
     assert done.returncode == code, done.stderr
     if code == 0:

@@ -27,6 +27,7 @@ from tests.component.backends.running import (
     WORKER,
     kubelet,
 )
+from tests.waiting import PATIENCE
 
 MODULE = ["-m", "dynamo.vllm"]
 BIG = ["--tensor-parallel-size", "16"]
@@ -306,7 +307,7 @@ def test_waiting_for_ray_ends_when_it_is_healthy_or_after_many_tries(tmp_path: P
         (tmp_path / name).chmod(0o755)
     command = [*init["command"][:4], "leader:6379"]
     path = {"PATH": f"{tmp_path}:/usr/bin:/bin"}
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60, env=path)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=PATIENCE, env=path)
     assert done.returncode == code, done.stderr
     assert set(count.read_text().splitlines()) == {"health-check --address leader:6379"}
     assert ("no healthy Ray at leader:6379 after 60 tries" in done.stderr) is bool(code)
@@ -377,7 +378,7 @@ def test_waiting_ends_when_the_leader_listens() -> None:
     code = wait_container()["command"][2]
     with socket.create_server(("127.0.0.1", 0)) as server:
         command = [sys.executable, "-c", code, "127.0.0.1", str(server.getsockname()[1])]
-        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=PATIENCE)
     assert (done.returncode, done.stdout) == (0, "")
 
 
@@ -390,7 +391,7 @@ def test_waiting_says_so_and_ends_when_the_pod_is_deleted() -> None:
             assert process.stdout is not None
             assert process.stdout.readline().startswith("waiting for the leader at 127.0.0.1")
             process.terminate()
-            assert process.wait(timeout=60) == 143
+            assert process.wait(timeout=PATIENCE) == 143
 
 
 @pytest.mark.parametrize(

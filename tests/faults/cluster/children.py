@@ -56,7 +56,7 @@ def _delete_graph_with_finalizer(stage: Stage) -> None:
     """And create it again at once."""
     stage.create_graphs(1)
     (name,) = stage.newcomers
-    wait_for(lambda: is_ready(stage.api, name), f"{name} is Ready", 60)
+    wait_for(lambda: is_ready(stage.api, name), f"{name} is Ready")
     for service in _services_of(stage, name):
         stage.api.patch("v1", "Service", service["metadata"]["name"], {"metadata": {"finalizers": [FINALIZER]}})
     stage.api.delete(DYNAMO, GRAPH, name)

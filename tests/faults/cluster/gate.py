@@ -8,6 +8,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import count
 
+from tests.waiting import PATIENCE
+
 BLOCK = 1 << 16
 
 
@@ -47,7 +49,7 @@ class Gate:
     def _pass_on(self, caller: socket.socket, number: int) -> None:
         with caller:
             try:
-                server = socket.create_connection(("127.0.0.1", self.ports[number % len(self.ports)]), timeout=5)
+                server = socket.create_connection(("127.0.0.1", self.ports[number % len(self.ports)]), timeout=PATIENCE)
             except OSError:  # nobody listens
                 return
             server.settimeout(None)

@@ -114,7 +114,7 @@ class History:
             known = {ref: _revision_of(obj) for ref, obj in self.now().objects.items() if ref.kind == kind[1]}
             return int(listed) if known == {ref_of(obj): _revision_of(obj) for obj in found} else 0
 
-        return wait_for(has_seen_all, f"the watch of {kind[1]} has seen all", 60)
+        return wait_for(has_seen_all, f"the watch of {kind[1]} has seen all")
 
     def _client(self) -> ApiClient:
         return self._plane.client(agent="history").within(self._namespace)

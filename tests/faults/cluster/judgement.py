@@ -18,6 +18,7 @@ from tests.faults.cluster.history import Change, Picture
 from tests.faults.cluster.stage import GROWING, TARGET, Stage
 from tests.faults.play import reasons_of
 from tests.sequences.truth import find_lie, is_condition_true
+from tests.waiting import stretch
 
 STALE_SECONDS = 5.0
 """How old may be what a hook was shown when it says Ready."""
@@ -81,7 +82,8 @@ def judge(stage: Stage, past: Past, wrongs: Sequence[str], recovery: float | Non
     pods = {obj["metadata"]["uid"] for ref, obj in past.objects.items() if ref.kind == kinds.POD.kind}
     left = {pod["metadata"]["uid"] for pod in stage.history.now().list_kind(kinds.POD) if not _is_leaving(pod)}
     gone = pods - left
-    found = [*wrongs, *_lost(stage, past), *_changed_templates(past, changes), *find_untrue(past.objects, changes)]
+    found = [*wrongs, *_lost(stage, past), *_changed_templates(past, changes)]
+    found += find_untrue(past.objects, changes, stretch(STALE_SECONDS))
     found += _unneeded(stage, past, changes, calls)
     found += [f"a pod was replaced that nobody took away: {uid}" for uid in sorted(gone - stage.taken)]
     ours = [one for one in calls if one.user == CHART_ACCOUNT]
@@ -154,11 +156,13 @@ def _template(workload: Manifest) -> Any:
     return workload["spec"]["template"]
 
 
-def find_untrue(objects: Mapping[Ref, Manifest], changes: Sequence[Change]) -> Iterator[str]:
+def find_untrue(
+    objects: Mapping[Ref, Manifest], changes: Sequence[Change], stale: float = STALE_SECONDS
+) -> Iterator[str]:
     """Statuses that say Ready when, shortly before too, it was not so."""
     picture, earlier = Picture(dict(objects)), list[tuple[float, dict[Ref, Manifest]]]()
     for change in changes:
-        earlier = [one for one in earlier if one[0] > change.seconds - STALE_SECONDS]
+        earlier = [one for one in earlier if one[0] > change.seconds - stale]
         earlier.append((change.seconds, dict(picture.objects)))
         before = picture.get(change.ref)
         picture.advance(change)

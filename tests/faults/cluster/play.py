@@ -12,6 +12,7 @@ from tests.faults.cluster.fault import ClusterFault, ClusterOutcome
 from tests.faults.cluster.judgement import Past, find_deviation, find_wrongs, judge, read_warnings, wanted_of
 from tests.faults.cluster.stage import Stage
 from tests.sequences.truth import find_lie, is_condition_true
+from tests.waiting import stretch
 
 PATIENCE = 180.0
 """Seconds after which graphs that are not whole count as lost."""
@@ -73,7 +74,7 @@ def _look_meanwhile(stage: Stage, wanted: Mapping[Ref, Manifest]) -> list[str]:
 def _recover(stage: Stage, wanted: Mapping[Ref, Manifest]) -> float | None:
     begun = time.monotonic()
     while why_not_whole(stage, wanted):
-        if time.monotonic() > begun + PATIENCE:
+        if time.monotonic() > begun + stretch(PATIENCE):
             return None
         time.sleep(POLL_SECONDS)
     return time.monotonic() - begun
@@ -86,7 +87,7 @@ def _remove_newcomers(stage: Stage) -> None:
     def are_gone() -> bool:
         return not any(_is_of(ref, stage.newcomers) for ref in stage.history.now().objects)
 
-    wait_for(are_gone, "graphs that users created meanwhile are gone", 60)
+    wait_for(are_gone, "graphs that users created meanwhile are gone")
 
 
 def _is_of(ref: Ref, graphs: list[str]) -> bool:

@@ -144,7 +144,7 @@ def _remove_kind(stage: Stage) -> None:
         stage.deleted.add(ref)
     assert stage.deleted
     stage.admin.delete(*_DEFINITION)
-    wait_for(lambda: stage.admin.get(*_DEFINITION) is None, "the kind is gone", 60)
+    wait_for(lambda: stage.admin.get(*_DEFINITION) is None, "the kind is gone")
 
 
 def _add_kind(stage: Stage) -> None:

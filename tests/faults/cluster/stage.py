@@ -228,7 +228,7 @@ def _bring_up(stage: Stage) -> None:
     for graph in (build_target(TARGET), *map(_build_sleeper, range(stage.at_rest))):
         stage.api.create(graph, strict=True)
     wait_until_ready(stage.api, TARGET)
-    wait_for(lambda: all(is_condition_true(one, "Ready") for one in stage.graphs()), "all graphs are Ready", 120)
+    wait_for(lambda: all(is_condition_true(one, "Ready") for one in stage.graphs()), "all graphs are Ready")
     stage.rest()
     stage.history.catch_up()
 

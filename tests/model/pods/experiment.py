@@ -6,7 +6,7 @@ import random
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -20,6 +20,7 @@ from hooks.offline.simulator.engines import LoraSupport, SimulatedEngine, reserv
 from hooks.offline.simulator.loopback_http import Listeners, Request, Response, run_listeners
 from tests.model import parts
 from tests.model.pods.processes import Pods
+from tests.waiting import PATIENCE, wait_for
 
 BROKEN = "s3://bucket/broken"
 _WORKERS = 8
@@ -188,7 +189,7 @@ class Metacontroller:
             self.tally.syncs += 1
         body = _write_body(model)
         try:
-            answer = session.post(f"{pod.url}/model/sync", data=body, timeout=10)
+            answer = session.post(f"{pod.url}/model/sync", data=body, timeout=PATIENCE)
         except requests.RequestException:
             return 1.0  # the pod has ended
         if answer.status_code != 200:
@@ -232,15 +233,6 @@ def _create(listeners: Listeners, port: int, number: int, load_seconds: float) -
     return Played(parent=parent, slices=slices, engine=engine, changed_at=time.monotonic())
 
 
-def wait_for(is_so: Callable[[], bool], what: str, seconds: float) -> None:
-    """Wait until something is so."""
-    deadline = time.monotonic() + seconds
-    while not is_so():
-        if time.monotonic() > deadline:
-            raise AssertionError(f"not within {seconds:g} s: {what}")
-        time.sleep(0.1)
-
-
 def count_loads(models: list[Played], tally: Tally) -> None:
     """Judge the loads since the last change: which were of an old source, and which came twice."""
     for model in models:
@@ -256,7 +248,7 @@ def run(pods: Pods, models: list[Played], *, watch: float, seed: int = 1) -> dic
     first, second = Tally(), Tally()
     metacontroller = Metacontroller(pods, models, first, seed)
     with metacontroller.running():
-        wait_for(lambda: all(model.is_ready for model in models), "all models are Ready", 300)
+        wait_for(lambda: all(model.is_ready for model in models), "all models are Ready")
         count_loads(models, first)
         metacontroller.tally = second
         for number, model in enumerate(models):
@@ -264,7 +256,7 @@ def run(pods: Pods, models: list[Played], *, watch: float, seed: int = 1) -> dic
         metacontroller.wake()
         time.sleep(watch)
         good, broken = models[::2], models[1::2]
-        is_over = all(model.is_ready for model in good) and all(m.reason == "LoadFailed" for m in broken)
+        wait_for(lambda: all(m.is_ready for m in good) and all(m.reason == "LoadFailed" for m in broken), "all is over")
     count_loads(models, second)
     wrong = [model.name for model in good if model.held != model.source]
-    return {"first": first, "changed": second, "is_over": is_over, "wrong": wrong, "held": [m.held for m in broken]}
+    return {"first": first, "changed": second, "wrong": wrong, "held": [m.held for m in broken]}

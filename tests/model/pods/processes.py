@@ -20,8 +20,8 @@ from tests.loopback import serving
 from tests.model.pods.pod import ACCOUNT, SERVER
 from tests.played_api_server import PlayedApiServer
 from tests.ports import free_port
+from tests.waiting import PATIENCE, wait_for
 
-START_SECONDS = 30.0
 POD_ADDRESS = "127.0.0.1"
 
 
@@ -78,7 +78,7 @@ class Pods:
         time.sleep(3)  # the preStop hook's wait
         for process in (pod.hooks, pod.prober):
             process.terminate()
-            process.wait(30)
+            process.wait(PATIENCE)
 
     def _run(self, command: str, port: int, settings: Sequence[str], *options: str) -> "subprocess.Popen[bytes]":
         arguments = [sys.executable, "-m", "tests.model.pods.pod", command, "--bind", f"127.0.0.1:{port}"]
@@ -102,15 +102,13 @@ def _end(process: "subprocess.Popen[bytes]") -> None:
 
 
 def _wait_until_healthy(url: str) -> None:
-    deadline = time.monotonic() + START_SECONDS
-    while True:
+    def is_healthy() -> bool:
         try:
-            if requests.get(url, timeout=1).ok:
-                return
+            return requests.get(url, timeout=PATIENCE).ok
         except requests.RequestException:
-            if time.monotonic() > deadline:
-                raise
-        time.sleep(0.05)
+            return False
+
+    wait_for(is_healthy, f"{url} is healthy")
 
 
 @contextmanager

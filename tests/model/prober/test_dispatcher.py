@@ -1,7 +1,6 @@
 """A prober's threads and calls against engines on real sockets; intervals are short, waiting is by polling."""
 
 import functools
-import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -13,6 +12,7 @@ from hooks.model.prober.dispatcher import Dispatcher
 from hooks.model.prober.limits import Limits
 from hooks.model.prober.lora_api import open_transport, perform
 from hooks.model.prober_messages import Adapter, AdapterPhase, LoadReport, LoadRequest
+from tests import waiting
 from tests.model.prober.engines import EngineState, RunningEngine, run_engine, run_engines
 
 LIMITS = Limits(
@@ -27,7 +27,6 @@ LIMITS = Limits(
     change_grace=0.3,
 )
 CALM = replace(LIMITS, verify_interval=1.0, list_timeout=1.0, mandate=60.0)
-SECONDS = 60.0
 
 
 @contextmanager
@@ -54,18 +53,19 @@ def request(
 
 def wait_for(dispatcher: Dispatcher, wanted: LoadRequest, is_done: Callable[[LoadReport], bool]) -> LoadReport:
     """Ask as a hook would, until the report is as wanted."""
-    deadline = time.monotonic() + SECONDS
-    while not is_done(report := dispatcher.ask(wanted)):
-        assert time.monotonic() < deadline, report
-        time.sleep(0.01)
+    report = dispatcher.ask(wanted)
+
+    def is_as_wanted() -> bool:
+        nonlocal report
+        report = dispatcher.ask(wanted)
+        return is_done(report)
+
+    waiting.wait_for(is_as_wanted, lambda: report)
     return report
 
 
 def wait_until(is_true: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + SECONDS
-    while not is_true():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    waiting.wait_for(is_true, "the engine is as wanted")
 
 
 def all_in(phase: AdapterPhase) -> Callable[[LoadReport], bool]:

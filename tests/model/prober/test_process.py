@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -18,10 +17,11 @@ from hooks.cli.prober import prober
 from hooks.errors import ProberUnavailable
 from hooks.model.prober_client import ProberClient
 from hooks.model.prober_messages import Adapter, AdapterPhase, LoadReport, LoadRequest
+from tests import waiting
 from tests.model.prober.engines import EngineState, run_engines
 from tests.ports import free_port
+from tests.waiting import PATIENCE
 
-SECONDS = 30.0
 TOKEN = "between-us"
 
 
@@ -54,14 +54,13 @@ def run_prober() -> Iterator[tuple[ProberClient, "subprocess.Popen[bytes]"]]:
 
 
 def wait_for(client: ProberClient, wanted: LoadRequest, is_done: Callable[[LoadReport], bool]) -> LoadReport:
-    deadline = time.monotonic() + SECONDS
-    while True:
+    def ask() -> LoadReport | None:
         with suppress(ProberUnavailable):
             report = client.ask(wanted)
-            if is_done(report):
-                return report
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+            return report if is_done(report) else None
+        return None
+
+    return waiting.wait_for(ask, "the prober reports what was waited for")
 
 
 def child_of(process: "subprocess.Popen[bytes]") -> int:
@@ -89,7 +88,7 @@ def test_killed_prober_loses_nothing_and_loads_nothing_twice() -> None:
         wait_for(client, gone, lambda report: all(e.phase is AdapterPhase.UNLOADED for e in report.endpoints))
         assert [engine.state.held for engine in engines] == [{}, {}, {}]
         process.terminate()
-        assert process.wait(10) == 0
+        assert process.wait(PATIENCE) == 0
 
 
 @pytest.mark.parametrize("then", ["deleted", "source changed"])

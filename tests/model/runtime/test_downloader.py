@@ -15,6 +15,7 @@ import pytest
 from tests import effort
 from tests.model.prober.downloader_texts import EARLY, LATE, SAID, SaidOfSource
 from tests.model.runtime.played_sources import serve
+from tests.waiting import PATIENCE
 
 DOWNLOAD = Path(__file__).with_name("download.py")
 PACKAGE = "ai-dynamo-runtime"
@@ -23,7 +24,7 @@ PACKAGE = "ai-dynamo-runtime"
 def _run(*command: str) -> str:
     """What went wrong; empty if the command succeeded."""
     try:
-        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=PATIENCE)
     except subprocess.TimeoutExpired:
         return "no end within 300 s"
     return "" if done.returncode == 0 else (done.stderr.strip() or "no word").splitlines()[-1]
@@ -65,7 +66,7 @@ def ask(python: Path, uri: str, environment: Mapping[str, str], home: Path) -> s
         capture_output=True,
         text=True,
         check=False,
-        timeout=120,
+        timeout=PATIENCE,
     )
     said = [line for line in done.stdout.splitlines() if line.startswith("said: ")]
     assert said, done.stderr

@@ -15,6 +15,7 @@ from hooks.cli.main import main
 from hooks.offline.manifests import files
 from hooks.offline.manifests.files import read_file
 from tests.offline.manifests.test_directories import graph
+from tests.waiting import PATIENCE
 
 PIPE = "it is a pipe without a writer; start the writer, or name a file"
 LINK = "it is a link to a file outside of the directory; name that file itself"
@@ -58,13 +59,13 @@ def test_pipe_is_read_until_its_last_writer_closes_it(pipe: Path) -> None:
     writer = threading.Thread(target=write)
     writer.start()
     assert read_file(pipe) == text.encode()
-    writer.join(timeout=10)
+    writer.join(timeout=PATIENCE)
 
 
 def test_pipe_that_a_shell_opens_is_read(tmp_path: Path) -> None:
     (tmp_path / "g.yaml").write_text(graph())
     command = f"{sys.executable} -m hooks validate <(cat {tmp_path}/g.yaml) /dev/stdin < {tmp_path}/g.yaml"
-    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False, timeout=60)
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False, timeout=PATIENCE)
     assert (done.returncode, done.stdout.partition(",")[0]) == (0, "2 manifests valid")
 
 
@@ -74,7 +75,7 @@ def test_pipe_whose_writer_writes_nothing_is_empty(pipe: Path) -> None:
     reader.start()
     with pipe.open("wb"):  # returns once there is a reader
         pass
-    reader.join(timeout=20)
+    reader.join(timeout=PATIENCE)
     assert found == [b""]
 
 

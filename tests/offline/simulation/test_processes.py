@@ -5,7 +5,6 @@ import re
 import socket
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -15,6 +14,7 @@ from hooks.offline.simulation import starting
 from hooks.offline.simulation.processes import ServerFailed, run_servers
 from hooks.offline.simulator.metacontroller.hook_client import connect_hook
 from hooks.offline.simulator.metacontroller.webhook import SyncFailed
+from tests.waiting import PATIENCE, wait_for
 
 USER = """
 import sys
@@ -36,7 +36,7 @@ def _listens(url: str) -> bool:
 
 def test_the_hooks_server_answers_and_is_stopped() -> None:
     with run_servers([], prober=False) as servers, connect_hook(servers.hooks_url) as hook:
-        assert requests.get(f"{servers.hooks_url}/healthz", timeout=5).status_code == 200
+        assert requests.get(f"{servers.hooks_url}/healthz", timeout=PATIENCE).status_code == 200
         status, _, _ = hook("/graph/sync", b"no json")
         assert status == 400
         servers.check()
@@ -94,10 +94,7 @@ def test_the_servers_end_when_the_program_that_started_them_is_killed(tmp_path: 
         urls = process.stdout.readline().split()
         assert [_listens(url) for url in urls] == [True] * 3
         process.kill()
-    deadline = time.monotonic() + 30
-    while list(tmp_path.iterdir()) or any(_listens(url) for url in urls):
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    wait_for(lambda: not list(tmp_path.iterdir()) and not any(map(_listens, urls)), "the servers are gone")
 
 
 def test_a_hook_that_does_not_answer_is_a_failed_sync() -> None:

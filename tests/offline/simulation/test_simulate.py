@@ -15,6 +15,7 @@ import yaml
 from click.testing import CliRunner, Result
 
 from hooks.cli.simulate import simulate
+from tests.waiting import PATIENCE
 
 GIVEN = ("--given", "Secret/hf-token-secret")
 EXAMPLE = str(Path(__file__).parents[3] / "examples" / "vllm-disagg.yaml")
@@ -182,7 +183,7 @@ def _simulating(folder: Path, hangup: signal.Handlers) -> Iterator[subprocess.Po
 def test_a_simulation_that_is_ended_stops_its_server(name: str, tmp_path: Path) -> None:
     with _simulating(tmp_path, signal.SIG_DFL) as process:
         process.send_signal(signal.Signals[name])
-        assert process.wait(timeout=40) == 128 + signal.Signals[name]
+        assert process.wait(timeout=PATIENCE) == 128 + signal.Signals[name]
 
 
 def test_a_simulation_under_nohup_goes_on_when_its_terminal_hangs_up(tmp_path: Path) -> None:
@@ -191,4 +192,4 @@ def test_a_simulation_under_nohup_goes_on_when_its_terminal_hangs_up(tmp_path: P
         assert process.stderr is not None
         assert "components" in process.stderr.readline()
         process.send_signal(signal.SIGTERM)
-        assert process.wait(timeout=40) == 128 + signal.SIGTERM
+        assert process.wait(timeout=PATIENCE) == 128 + signal.SIGTERM

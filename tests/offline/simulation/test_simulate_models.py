@@ -1,6 +1,5 @@
 """`simulate` with a DynamoModel: the real hooks server and prober, and engines on loopback that they load."""
 
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -22,10 +21,10 @@ from hooks.offline.simulation.run import (
 from hooks.offline.simulator.cluster import SimulatedCluster
 from hooks.offline.simulator.engines import Engines, SimulatedEngine
 from hooks.offline.simulator.metacontroller.hook_client import connect_hook
+from tests.waiting import wait_for
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "vllm-lora.yaml"
 HELD = {"my-org/my-lora": "hf://my-org/my-lora"}
-SECONDS = 30.0
 
 
 def _simulate(*arguments: str) -> Result:
@@ -84,11 +83,12 @@ class _Running:
 
     def until(self, is_done: Callable[[dict[str, SimulatedEngine]], bool]) -> None:
         """Let a second of the cluster pass at a time; the prober works in real time meanwhile."""
-        deadline = time.monotonic() + SECONDS
-        while not is_done(self.engines.running):
-            assert time.monotonic() < deadline, {pod: engine.held for pod, engine in self.engines.running.items()}
+
+        def has_become_so() -> bool:
             self.cluster.run_until(self._follow, 1.0)
-            time.sleep(0.02)
+            return is_done(self.engines.running)
+
+        wait_for(has_become_so, lambda: {pod: engine.held for pod, engine in self.engines.running.items()})
 
     def _follow(self) -> bool:
         self.engines.follow(self.cluster)

@@ -20,11 +20,10 @@ from hooks.offline.simulation.progress import ObjectProgress
 from hooks.offline.simulation.report import build_table
 from hooks.offline.simulation.run import Snapshot
 from hooks.offline.simulation.trees import ObjectTree
+from tests.waiting import PATIENCE
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "vllm-disagg.yaml"
 COLUMNS = 80
-_SECONDS = 120.0
-"""After this time a command that hangs is killed, and the test fails."""
 _ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 _ERASE_UP = "\x1b[1A"
 
@@ -40,7 +39,7 @@ def run_on_terminal(*arguments: str, look: Callable[[subprocess.Popen[bytes], st
     before = signal.signal(signal.SIGINT, signal.SIG_DFL)
     started = subprocess.Popen(command, env=environment, start_new_session=True, **streams)  # type: ignore[call-overload] # streams are descriptors
     signal.signal(signal.SIGINT, before)
-    watchdog = threading.Timer(_SECONDS, started.kill)
+    watchdog = threading.Timer(PATIENCE, started.kill)  # the test then fails
     watchdog.start()
     with started as process:
         os.close(theirs)
@@ -51,7 +50,7 @@ def run_on_terminal(*arguments: str, look: Callable[[subprocess.Popen[bytes], st
             except OSError:  # the other end is closed
                 break
             look(process, text.decode())
-        status: int = process.wait(timeout=60)
+        status: int = process.wait(timeout=PATIENCE)
     watchdog.cancel()
     os.close(ours)
     return status, text.decode().replace("\r\n", "\n")

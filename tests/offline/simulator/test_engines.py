@@ -24,6 +24,7 @@ from hooks.offline.simulator.engines import (
 )
 from hooks.offline.simulator.loopback_http import Request, Response, run_listeners
 from tests.offline.simulator import worlds
+from tests.waiting import PATIENCE
 
 JSON = "application/json"
 BODY = {"lora_name": "org/a", "source": {"uri": "s3://b/a"}}
@@ -154,9 +155,9 @@ def url_of(pod: Manifest, port: int) -> str:
 
 def test_every_pod_has_an_engine_of_its_own(engines: Engines, port: int) -> None:
     first, second = serving(worlds.world(), engines)
-    assert requests.post(url_of(first, port), json=BODY, timeout=5).status_code == 200
-    assert requests.get(url_of(first, port), timeout=5).json()["count"] == 1
-    assert requests.get(url_of(second, port), timeout=5).json()["count"] == 0
+    assert requests.post(url_of(first, port), json=BODY, timeout=PATIENCE).status_code == 200
+    assert requests.get(url_of(first, port), timeout=PATIENCE).json()["count"] == 1
+    assert requests.get(url_of(second, port), timeout=PATIENCE).json()["count"] == 0
     assert list(engines.running) == [f"default/{pod['metadata']['name']}" for pod in (first, second)]
 
 
@@ -183,16 +184,16 @@ def test_killed_pod_loses_its_adapters_and_its_successor_begins_without(engines:
     cluster = worlds.world()
     [pod] = serving(cluster, engines, replicas=1)
     with requests.Session() as session:
-        assert session.post(url_of(pod, port), json=BODY, timeout=5).status_code == 200
+        assert session.post(url_of(pod, port), json=BODY, timeout=PATIENCE).status_code == 200
         cluster.delete(kinds.POD, pod["metadata"]["name"], "default")
         engines.follow(cluster)
         with pytest.raises(requests.ConnectionError):
-            session.get(url_of(pod, port), timeout=5)
+            session.get(url_of(pod, port), timeout=PATIENCE)
     cluster.settle()
     engines.follow(cluster)
     [successor] = worlds.pods(cluster)
     assert successor["metadata"]["uid"] != pod["metadata"]["uid"]
-    assert requests.get(url_of(successor, port), timeout=5).json()["count"] == 0
+    assert requests.get(url_of(successor, port), timeout=PATIENCE).json()["count"] == 0
 
 
 def test_two_simulations_have_different_ports() -> None:
@@ -229,8 +230,8 @@ def test_address_that_is_taken_is_named(engines: Engines, port: int) -> None:
 def test_what_is_no_http_is_hung_up_on(sent: bytes, port: int) -> None:
     with run_listeners() as listeners:
         listeners.open("127.64.0.1", port, lambda _request: Response(200, "text/plain", b""))
-        with socket.create_connection(("127.64.0.1", port), timeout=5) as connection:
+        with socket.create_connection(("127.64.0.1", port), timeout=PATIENCE) as connection:
             connection.sendall(sent)
             with suppress(ConnectionResetError):  # hung up with what was sent still unread
                 assert connection.recv(1) == b""
-        assert requests.get(f"http://127.64.0.1:{port}/", timeout=5).status_code == 200
+        assert requests.get(f"http://127.64.0.1:{port}/", timeout=PATIENCE).status_code == 200

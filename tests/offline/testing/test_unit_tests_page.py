@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.waiting import PATIENCE
+
 ROOT = Path(__file__).parents[3]
-TIMEOUT = 300
 
 PAGE = (ROOT / "docs/unit-tests.md").read_text()
 
@@ -25,7 +26,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("installed")
     options = ["--quiet", "--no-deps", "--no-build-isolation", "--no-index", "--disable-pip-version-check"]
     command = [sys.executable, "-m", "pip", "install", *options, "--target", str(folder), str(ROOT)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
     assert done.returncode == 0, done.stderr
     return folder
 
@@ -38,7 +39,7 @@ def run(installed: Path, folder: Path, *command: str) -> subprocess.CompletedPro
         env=environment,
         capture_output=True,
         text=True,
-        timeout=TIMEOUT,
+        timeout=PATIENCE,
         check=False,
     )
 
