@@ -49,9 +49,14 @@ def few_seconds(file: Path) -> Iterator[str]:
             continue
         for keyword in node.keywords:
             value = keyword.value
-            if keyword.arg == "timeout" and isinstance(value, ast.Constant) and isinstance(value.value, int | float):
-                if 1 < value.value < waiting.PATIENCE:
-                    yield f"{file.relative_to(TESTS)}:{value.lineno}"
+            if (
+                keyword.arg != "timeout"
+                or not isinstance(value, ast.Constant)
+                or not isinstance(value.value, int | float)
+            ):
+                continue
+            if 1 < value.value < waiting.PATIENCE:
+                yield f"{file.relative_to(TESTS)}:{value.lineno}"
 
 
 def test_nothing_that_ends_by_itself_gets_a_few_seconds() -> None:
