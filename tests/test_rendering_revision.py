@@ -1,10 +1,12 @@
 """The revision of the rendering is raised whenever the golden corpus gets other pod templates or components.
 
-`tests/golden/pod_templates.json` has the digests of all workloads of the corpus and the revision that they belong to.
-`pytest --update-golden` rewrites it, but not for workloads that changed under the same revision.
+`tests/golden/pod_templates.json` has the digests of all workloads of the corpus, one digest for each release of Dynamo
+(`tests/release_corpus.py`), and the revision that they belong to. `pytest --update-golden` rewrites it, but not for
+workloads that changed under the same revision.
 """
 
 import json
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -13,11 +15,22 @@ import pytest
 import yaml
 
 from hooks.app import create_app
+from hooks.component.runtime_version import RuntimeVersion, parse_version
 from hooks.k8s.hashing import canonical_json, short_hash
 from hooks.k8s.types import Manifest, gvk_of, name_of
 from hooks.policy.held import RENDERING_REVISION
 from hooks.policy.holding import MARKED, rolling_part
 from tests import make
+from tests.release_corpus import (
+    Case,
+    digest_of_inputs,
+    digest_of_pods,
+    find_thresholds,
+    list_cases,
+    list_releases,
+    modules_with,
+    render,
+)
 from tests.releases import read_restart_notes
 from tests.test_golden import (
     CALLS,
@@ -92,6 +105,31 @@ def find_changed(stored: Corpus, found: Corpus) -> list[str]:
     ]
 
 
+def read_releases(folder: Path) -> Mapping[str, Any]:
+    """By release the digest of the workloads that the examples have with its images, and a digest of the examples."""
+    releases = list_releases(find_thresholds())
+    digests = {str(release): digest_of_pods(release, folder) for release in releases}
+    return {"input": digest_of_inputs(), "digests": digests}
+
+
+def find_changed_releases(stored: Mapping[str, Any], found: Mapping[str, Any]) -> list[str]:
+    """The releases at which workloads changed; one that is new had the workloads of the one before it."""
+    if stored["input"] != found["input"]:
+        return []
+    known = {_number(release): digest for release, digest in stored["digests"].items()}
+    return [
+        f"examples with images of {release}"
+        for release, digest in found["digests"].items()
+        if digest != known[max(one for one in known if one <= _number(release))]
+    ]
+
+
+def _number(release: str) -> RuntimeVersion:
+    number = parse_version(release)
+    assert number is not None
+    return number
+
+
 def judge(changed: list[str], stored: int, present: int, notes: list[str]) -> str:
     """What is wrong with a change of the corpus; empty if nothing is."""
     if not changed:
@@ -108,12 +146,17 @@ def judge(changed: list[str], stored: int, present: int, notes: list[str]) -> st
     return ""
 
 
-def test_revision_is_raised_when_workloads_change(request: pytest.FixtureRequest) -> None:
-    is_update, found = bool(request.config.getoption("--update-golden")), read_corpus()
-    present: dict[str, Any] = {"revision": RENDERING_REVISION, "corpus": found}
+def test_revision_is_raised_when_workloads_change(request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    is_update, found, releases = (
+        bool(request.config.getoption("--update-golden")),
+        read_corpus(),
+        read_releases(tmp_path),
+    )
+    present: dict[str, Any] = {"revision": RENDERING_REVISION, "corpus": found, "releases": releases}
     stored: dict[str, Any] = json.loads(STORED.read_text()) if STORED.exists() else present
     notes = read_restart_notes((ROOT / "CHANGELOG.md").read_text(), "")
-    fault = judge(find_changed(stored["corpus"], found), stored["revision"], RENDERING_REVISION, notes)
+    changed = find_changed(stored["corpus"], found) + find_changed_releases(stored.get("releases", releases), releases)
+    fault = judge(changed, stored["revision"], RENDERING_REVISION, notes)
     assert not fault, fault
     if is_update:
         STORED.write_text(f"{json.dumps(present, indent=2, sort_keys=True)}\n")
@@ -172,3 +215,49 @@ def _with_probe(child: Manifest) -> Manifest:
     template = child["spec"]["template"]
     pod = {**template["spec"], "terminationGracePeriodSeconds": 61}
     return {**child, "spec": {**child["spec"], "template": {**template, "spec": pod}}}
+
+
+# Releases
+
+
+@pytest.mark.parametrize("name", find_thresholds())
+def test_every_threshold_changes_what_is_rendered_or_said(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    release, never = find_thresholds()[name], RuntimeVersion(999, 0)
+
+    def changes(case: Case) -> bool:
+        usual = render(case, release, tmp_path)
+        with monkeypatch.context() as patch:
+            for module in modules_with(name):
+                patch.setattr(sys.modules[module], name, never)
+            return render(case, release, tmp_path) != usual
+
+    assert any(map(changes, list_cases())), f"{name} changes nothing of the examples: add one to tests/golden/releases"
+
+
+def test_nothing_is_chosen_by_a_release_that_no_threshold_names() -> None:
+    digests = list(json.loads(STORED.read_text())["releases"]["digests"].values())
+    assert digests[-1] == digests[-2], "a release is compared with a number that is no constant …_SINCE"
+    assert len(set(digests)) > 5
+
+
+OF_RELEASES = {"input": "i", "digests": {"0.9.0": "old", "1.6.0": "new", "1.7.0": "new"}}
+
+
+@pytest.mark.parametrize(
+    ("found", "changed"),
+    [
+        ({"0.9.0": "old", "1.6.0": "new", "1.7.0": "new"}, []),
+        ({"0.9.0": "old", "1.6.0": "other", "1.7.0": "new"}, ["1.6.0"]),
+        ({"0.9.0": "old", "1.6.0": "new", "1.7.0": "newest", "1.8.0": "newest"}, ["1.7.0", "1.8.0"]),
+        ({"0.9.0": "old", "1.6.0": "new", "2.0.0": "newest", "2.1.0": "newest"}, ["2.0.0", "2.1.0"]),
+        ({"0.9.0": "old", "1.5.0": "old", "1.6.0": "new"}, []),
+    ],
+    ids=["nothing", "of a known release", "a default since 1.7", "a default since 2.0", "a threshold without effect"],
+)
+def test_release_changed_if_its_digest_is_not_that_of_before(found: dict[str, str], changed: list[str]) -> None:
+    assert find_changed_releases(OF_RELEASES, {"input": "i", "digests": found}) == [
+        f"examples with images of {release}" for release in changed
+    ]
+    assert find_changed_releases(OF_RELEASES, {"input": "of other examples", "digests": found}) == []

@@ -37,7 +37,7 @@ class Strangers:
     left: int = MOST_CONNECTIONS
 
     async def attack(self, count: int) -> None:
-        """Hold `count` connections until the end; says on standard output when all were there, or some seconds later."""
+        """Hold `count` connections until the end; says on standard output when all were there, or seconds later."""
         arrived = [asyncio.Event() for _ in range(count)]
         peers = [asyncio.create_task(self._hold(number, one)) for number, one in enumerate(arrived)]
         await asyncio.wait([asyncio.create_task(one.wait()) for one in arrived], timeout=_ARRIVAL_SECONDS)
