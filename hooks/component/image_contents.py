@@ -60,7 +60,7 @@ MODULES: Mapping[str, Span] = {
     "dynamo.kv_state_agent": Span(since=RuntimeVersion(1, 5)),
     "dynamo.llama_cpp": Span(until=RuntimeVersion(0, 6)),
     "dynamo.planner": Span(since=RuntimeVersion(1, 0)),
-    "dynamo.planner.planner_sla": Span(until=RuntimeVersion(1, 0), instead="dynamo.planner"),
+    "dynamo.planner.planner_sla": Span(until=RuntimeVersion(1, 0), instead="dynamo.planner --config"),
     "dynamo.profiler": Span(since=RuntimeVersion(1, 0)),
     "dynamo.replay": Span(since=RuntimeVersion(1, 3), until=RuntimeVersion(1, 5)),
     "dynamo.router": Span(since=RuntimeVersion(0, 6)),
@@ -84,6 +84,12 @@ ENGINE_OF: Mapping[str, Image] = {
     TOKENSPEED: Image.TOKENSPEED,
 }
 """By module the one image that has its engine. Source: Dynamo 1.5, container/templates."""
+MODULE_OF: Mapping[Image, str] = {
+    **{image: module for module, image in ENGINE_OF.items()},
+    Image.FRONTEND: FRONTEND,
+    Image.PLANNER: "dynamo.planner",
+}
+"""By image what it is made to run."""
 
 
 def find_program(program: str, image: str) -> Span | None:

@@ -3,6 +3,7 @@
 What cannot be read runs nothing here, so that nobody is warned of what only looks like a program.
 """
 
+import re
 import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -16,6 +17,11 @@ _MAX_READ = 20_000
 _MAX_DEPTH = 3
 """Shells in a shell that are read."""
 _SHELLS = frozenset({"sh", "bash", "dash", "ash", "ksh", "zsh"})
+_SCRIPT_OPTION = re.compile(r"-[A-Za-z]*c")
+_SHELL_OPTION = re.compile(r"-[aCefnuvx]+|-[A-Za-z]*c|-[oO]")
+"""Options of a shell before its script."""
+_PYTHON_OPTIONS = frozenset({"--help", "--help-all", "--help-env", "--help-xoptions", "--version"})
+_USAGE = 2
 _OPERATORS = frozenset(";&|()\n")
 _BEFORE = frozenset({"exec", "nohup", "time", "env", "do", "then", "else", "until", "while", "if", "!", "{"})
 """Words after which a program's name may come."""
@@ -109,3 +115,34 @@ def _of_script(script: str, depth: int) -> Iterator[Run]:
             command = []
         else:
             command.append(token)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Misreading:
+    """Why a container ends at once: `program` reads `word` as an option of its own, or as its whole script.
+
+    `alone`: it runs the word as a script, and the words after it are no arguments of that.
+    """
+
+    program: str
+    word: str
+    alone: bool
+    exit_code: int
+
+
+def find_misreading(line: CommandLine) -> Misreading | None:
+    """What a shell or Python misreads, as it does if the arguments were meant for another program; None for nothing.
+
+    Source: POSIX, sh; CPython, Python/getopt.c. Both end with status 2 at an option that they do not know.
+    """
+    words = (*line.command, *line.args)
+    program = words[0].rpartition("/")[2] if words else ""
+    if program in _SHELLS and len(words) > 2 and _SCRIPT_OPTION.fullmatch(words[1]):
+        first, shown = words[2], " ".join(words[:2])
+        if first.startswith("-") and not _SHELL_OPTION.fullmatch(first):
+            return Misreading(program=shown, word=first, alone=False, exit_code=_USAGE)
+        if len(words) > 3 and is_python(first):
+            return Misreading(program=shown, word=first, alone=True, exit_code=0)
+    elif len(words) > 1 and is_python(words[0]) and words[1].startswith("--") and words[1] not in _PYTHON_OPTIONS:
+        return Misreading(program=words[0], word=words[1], alone=False, exit_code=_USAGE)
+    return None
