@@ -122,6 +122,22 @@ def find_variable(module: str, name: str) -> Span | None:
     return _VARIABLES.get((module, name))
 
 
+_BY_SUFFIX = Span(since=RuntimeVersion(1, 5))
+ROUTERS: Mapping[str, Span] = {
+    "dynamo.router": _BY_SUFFIX,
+    "dynamo.thunderagent_router": _BY_SUFFIX,
+    "dynamo.global_router": _NEVER,
+    "dynamo.squeeze_evolve": _NEVER,
+}
+"""By module that sends requests on: the releases that look where workers of its own generation register.
+
+Others look in the Dynamo namespace that their arguments name, and find no worker of a generation there.
+
+Source: ai-dynamo/dynamo#7770, #12160; the wheels of 1.4.2 and 1.5.0, dynamo/router/args.py; of 1.6.1,
+dynamo/global_router, dynamo/squeeze_evolve.
+"""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Listening:
     """How a module says at which port it serves: by a flag, otherwise by a variable, otherwise `default`."""
