@@ -95,3 +95,8 @@ MPI_SECRET = _slip(
     "{path}: TensorRT-LLM over several nodes needs Secret {name} with {keys}, which is not among these manifests; make "
     "sure that the cluster has it, or name another one in the setting mpi_secret",
 )
+BASE_IN_CAPITALS = _slip(
+    "base-in-capitals",
+    "{path}: {base!r} differs only in capitals from {served!r}, which {other} ({place}) serves; names are compared "
+    "exactly, so the model finds no engine there; write the same name in both",
+)
