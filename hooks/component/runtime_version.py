@@ -1,6 +1,7 @@
 """The release of Dynamo that a component runs: `runtimeVersionOverride`, or the version in the tag of an image.
 
-Releases choose defaults. An image without a readable version has none, and gets the oldest defaults.
+Releases choose defaults. An image without a readable version, or with that of another product, has none, and gets the
+oldest defaults, with a warning: the newest ones could keep its pods from ever becoming ready.
 
 Source: Dynamo operator 1.6, internal/runtimeversion and internal/features/runtime.
 """
@@ -10,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from hooks.api.component_spec import ComponentSpec
+from hooks.component.image_names import has_foreign_version, image_of, split_image
 from hooks.k8s.types import Json
 
 RUNTIME_CONTAINER = "runtime"
@@ -33,7 +35,15 @@ class RuntimeVersion:
         """`1.5.0`."""
         return f"{self.major}.{self.minor}.{self.patch}"
 
+    @property
+    def is_newer_than_known(self) -> bool:
+        """Whether nothing is known of the release."""
+        return (self.major, self.minor) > (NEWEST_KNOWN.major, NEWEST_KNOWN.minor)
 
+
+NEWEST_KNOWN = RuntimeVersion(1, 7)
+"""The newest release that is known, of 23 November 2026; a later one gets its defaults, and a warning."""
+_LAST_BEFORE_1 = RuntimeVersion(0, 9)
 CURRENT_SINCE = RuntimeVersion(1, 0)
 """What upstream's operator from 1.0 on gives pods of any release: older ones stay as they always were.
 
@@ -84,12 +94,23 @@ def find_runtime_container(spec: ComponentSpec) -> int | None:
 
 
 def parse_image_version(image: str) -> RuntimeVersion | None:
-    """The version in an image's tag; None if there is no tag, or another one, such as `latest`."""
-    name = image.strip().partition("@")[0]
-    before, colon, tag = name.rpartition(":")
-    if not colon or not before or "/" in tag:  # the colon of a registry's port
-        return None
-    return parse_version(tag[1:] if tag[:1] in {"v", "V"} else tag)
+    """The release of Dynamo in an image's tag; None if there is no tag, or another one, such as `latest`.
+
+    Images of engines and of NIM have versions of their own. So has an image of any other name whose tag is no release
+    of Dynamo: above 0.9 and below 1.0, or with another major number than the releases have.
+    """
+    tag = split_image(image)[1]
+    version = parse_version(tag[1:] if tag[:1] in {"v", "V"} else tag)
+    if version is None or image_of(image) is not None:
+        return version
+    return version if _may_be_of_dynamo(version) and not has_foreign_version(image) else None
+
+
+def _may_be_of_dynamo(version: RuntimeVersion) -> bool:
+    """Whether Dynamo has the release, or may soon have it."""
+    if version.major == 0:
+        return version.minor <= _LAST_BEFORE_1.minor
+    return version.major == NEWEST_KNOWN.major
 
 
 def resolve_sidecar_version(image: object, component: RuntimeVersion | None) -> RuntimeVersion | None:

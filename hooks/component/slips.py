@@ -7,12 +7,16 @@ from collections.abc import Iterator, Mapping
 
 from hooks import contract
 from hooks.api.component_spec import ComponentSpec, Ingress
+from hooks.component import image_flags
 from hooks.component.backends import resolve_backend
 from hooks.component.backends.command_line import CommandLine
 from hooks.component.defaults import resolve_typical
 from hooks.component.fragments import MAIN_CONTAINER, validate_fragments
+from hooks.component.image_contents import ENGINE_OF
+from hooks.component.image_slips import find_image_slips
 from hooks.component.launch import launch
 from hooks.component.placement import Orchestrator, Placement, Role
+from hooks.component.programs import read_runs
 from hooks.component.projection import is_power_limit
 from hooks.component.runtime_version import PLANNER_CONFIG_SINCE, is_since, resolve_runtime_version
 from hooks.component.spec_rules import EXECUTOR_BACKENDS
@@ -27,6 +31,14 @@ from hooks.rules import slips as rules
 from hooks.rules.values import suggest
 
 _TYPES = tuple(kind.value for kind in ComponentType if kind is not ComponentType.OTHER)
+_OLD_FRONTEND = "main"
+"""The type of a graph's entry in releases of 2025."""
+_TYPE_OF: Mapping[str, str] = {
+    image_flags.FRONTEND: ComponentType.FRONTEND.value,
+    "dynamo.planner": ComponentType.PLANNER.value,
+    **dict.fromkeys(ENGINE_OF, ComponentType.WORKER.value),
+}
+"""By module the type that runs it."""
 _ANY_NAME = "x"
 _BOOLEANS = ("true", "false")
 _CHOICES: Mapping[str, tuple[str, ...]] = {
@@ -48,7 +60,7 @@ KNOWN_VALUES: Mapping[str, tuple[str, ...]] = {
 
 def find_slips(spec: ComponentSpec, path: FieldPath, framework: str) -> Iterator[Problem]:
     """Warnings about one spec at that path; `framework` is `backendFramework`, or empty."""
-    yield from _find_type_slip(spec.component_type, path / "componentType")
+    yield from _find_type_slip(spec, path / "componentType")
     yield from find_annotation_slips(spec.annotations, path / "annotations")
     yield from _find_power_slip(spec, path / "extraPodMetadata.annotations")
     if spec.ingress and spec.ingress.enabled:
@@ -57,20 +69,12 @@ def find_slips(spec: ComponentSpec, path: FieldPath, framework: str) -> Iterator
         yield from (
             one.under(path, instead_of=SPEC)
             for one in (
-                *_find_release_slip(spec),
+                *find_image_slips(spec, framework),
                 *_find_port_slips(spec),
                 *_find_planner_slip(spec),
                 *_warn_of_launch(spec, framework),
             )
         )
-
-
-def _find_release_slip(spec: ComponentSpec) -> Iterator[Problem]:
-    """The warning that nothing says which release of Dynamo the component runs; upstream 1.5 refuses a new one."""
-    image = spec.main_container.get("image")
-    if image and isinstance(image, str) and resolve_runtime_version(spec) is None:
-        at = MAIN_CONTAINER / "image"
-        yield rules.NO_RELEASE.at(at, image=image, field=SPEC / "runtimeVersionOverride")
 
 
 def find_rollout_slip(annotations: Mapping[str, str]) -> Iterator[Problem]:
@@ -96,9 +100,24 @@ def find_annotation_slips(annotations: Mapping[str, str], path: FieldPath) -> It
         yield rules.DISCOVERY_VALUE.at(at, value=backend, choices=", ".join(_BACKENDS), hint=hint)
 
 
-def _find_type_slip(value: str, path: FieldPath) -> Iterator[Problem]:
+def _find_type_slip(spec: ComponentSpec, path: FieldPath) -> Iterator[Problem]:
+    value = spec.component_type
     if value and value != ComponentType.OTHER and ComponentType.of(value) is ComponentType.OTHER:
-        yield rules.COMPONENT_TYPE.at(path, value=value, choices=", ".join(_TYPES), hint=_guess(value, _TYPES))
+        meant = _find_meant_type(spec)
+        hint = f"; write {meant}" if meant else _guess(value, _TYPES)
+        yield rules.COMPONENT_TYPE.at(path, value=value, choices=", ".join(_TYPES), hint=hint)
+
+
+def _find_meant_type(spec: ComponentSpec) -> str:
+    """The type of what the command runs; `main` without a command was the frontend of the first releases."""
+    main = spec.main_container
+    if validate_fragments(spec):
+        return ""
+    modules = [run.module for run in read_runs(CommandLine.of(main))]
+    found = next((_TYPE_OF[module] for module in modules if module in _TYPE_OF), "")
+    if found or spec.component_type != _OLD_FRONTEND or main.get("command") or main.get("args"):
+        return found
+    return ComponentType.FRONTEND.value
 
 
 def _find_power_slip(spec: ComponentSpec, path: FieldPath) -> Iterator[Problem]:
@@ -126,9 +145,10 @@ def _find_ingress_slip(ingress: Ingress, path: FieldPath) -> Iterator[Problem]:
 
 def _find_planner_slip(spec: ComponentSpec) -> Iterator[Problem]:
     """The warning that a planner of 1.0 or later gets the arguments of an older one, or none."""
-    version, line = resolve_runtime_version(spec), CommandLine.of(spec.main_container).text
-    is_planner = spec.component_type == ComponentType.PLANNER and "dynamo.planner" in line
-    if is_planner and is_since(version, PLANNER_CONFIG_SINCE) and "--config" not in line:
+    version, runs = resolve_runtime_version(spec), read_runs(CommandLine.of(spec.main_container))
+    planners = [run for run in runs if run.module == "dynamo.planner"]
+    is_planner = spec.component_type == ComponentType.PLANNER and planners
+    if is_planner and is_since(version, PLANNER_CONFIG_SINCE) and not any("--config" in run.flags for run in planners):
         yield rules.PLANNER_CONFIG.at(MAIN_CONTAINER / "args", version=str(version))
 
 

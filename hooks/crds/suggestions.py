@@ -28,6 +28,7 @@ _OTHER_VERSION: Mapping[str, tuple[str, ...]] = {
 """By field of v1alpha1 or v1beta1: the fields of the other version that say the same, or contain it."""
 _OF_2025 = {"pvc": "volumeMounts"}
 """By field of a service in the first releases: what replaced it there, together with the claims of the graph."""
+_GPU_DOMAIN = "nvidia.com"
 _NOT_MEANT = frozenset(
     {"autoscaling", "checkpoint", "experimental", "failover", "frontendSidecar", "gpuMemoryService", "providerOverride"}
 )
@@ -37,20 +38,32 @@ _NOT_MEANT = frozenset(
 def suggest_field(name: str, schema: SchemaNode, above: Iterable[tuple[FieldPath, SchemaNode]]) -> str:
     """`did you mean …?`, `this version has … instead` or `it belongs in …`; empty if no field is similar.
 
-    The first found of: a field of almost the same name here, the one that says the same here in the other version, one
-    of the same name further in, one of the same name further out, one of a similar name here. `above` are the objects
-    around this one with their paths, the nearest first.
+    The first found of: the field for a resource of Kubernetes, a field of almost the same name here, the one that says
+    the same here in the other version, one of the same name further in, one of the same name further out, one of a
+    similar name here. `above` are the objects around this one with their paths, the nearest first.
     """
     fields = schema.get("properties", {})
     if name in _OF_2025 and _OF_2025[name] in fields:
         return f"use pvcs and {_OF_2025[name]}"
     return (
-        suggest(name, fields, cutoff=_ALMOST)
+        _suggest_unqualified(name, fields)
+        or suggest(name, fields, cutoff=_ALMOST)
         or _suggest_of_other_version(name, fields)
         or _suggest_nested(name, schema)
         or _suggest_above(name, above)
         or suggest(name, fields)
     )
+
+
+def _suggest_unqualified(name: str, fields: Collection[str]) -> str:
+    """For a resource as Kubernetes names it, `nvidia.com/gpu`: the field for it, or the field for all others."""
+    domain, slash, last = name.rpartition("/")
+    if not slash or "gpu" not in fields:
+        return ""
+    if last in fields:
+        gpu_type = f" and gpuType: {name}" if domain != _GPU_DOMAIN else ""
+        return f"write {last}{gpu_type}"
+    return "write it in custom" if "custom" in fields else ""
 
 
 def _suggest_of_other_version(name: str, fields: Collection[str]) -> str:

@@ -10,7 +10,10 @@ from dataclasses import dataclass
 from hooks import contract
 from hooks.api.component_spec import ComponentSpec
 from hooks.api.graph import GraphDeployment
+from hooks.component.backends.command_line import CommandLine
+from hooks.component.image_contents import ROUTERS
 from hooks.component.namespace_prefix import PREFIX
+from hooks.component.programs import read_runs
 from hooks.component.runtime_version import (
     BARE_PREFIX_SINCE,
     REPORTED_NAMESPACE_SINCE,
@@ -147,13 +150,29 @@ def _why_hindered(graph: GraphDeployment, spec: ComponentSpec) -> str:
         if _find_users(graph, spec, name):
             return f"has {name} set by hand"
     if type_.is_worker:
-        if not is_since(version, BARE_PREFIX_SINCE):
-            return f"runs {version}, which knows no generations" if version else "runs an unknown release"
-        return "is in the Dynamo namespace that all graphs share" if spec.global_dynamo_namespace else ""
+        return _why_none(spec, version)
     if type_ is ComponentType.PLANNER and not is_since(version, REPORTED_NAMESPACE_SINCE):
         return f"is a planner of {version or 'unknown release'}, which does not read where workers register"
     if type_ is ComponentType.OTHER and _may_run_dynamo(spec):
         return "has no type that is known, and may look for workers in the Dynamo namespace alone"
+    return ""
+
+
+def _why_none(spec: ComponentSpec, version: RuntimeVersion | None) -> str:
+    """Why a worker has no generation; empty if nothing is in the way."""
+    if not is_since(version, BARE_PREFIX_SINCE):
+        return f"runs {version}, which knows no generations" if version else "runs an unknown release"
+    if spec.global_dynamo_namespace:
+        return "is in the Dynamo namespace that all graphs share"
+    return _why_blind_router(spec, version)
+
+
+def _why_blind_router(spec: ComponentSpec, version: RuntimeVersion | None) -> str:
+    """Why a standalone router that runs as a worker finds no workers of a generation; empty if it does, or for none."""
+    for run in read_runs(CommandLine.of(spec.main_container)):
+        span = ROUTERS.get(run.module)
+        if span is not None and version is not None and not span.has(version):
+            return f"runs {run.module} of {version}, which looks for workers in the Dynamo namespace alone"
     return ""
 
 

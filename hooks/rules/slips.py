@@ -29,6 +29,38 @@ NO_RELEASE = _slip(
     "{path}: the tag of {image!r} names no release of Dynamo, so the component gets the defaults of 0.9; write its "
     "release into {field}, such as 1.5.0",
 )
+NEWER_RELEASE = _slip(
+    "newer-release",
+    "{path}: the tag of {image!r} is above {newest}, the newest release of Dynamo that is known here, so the component "
+    "gets the defaults of that one; if the tag is the version of something else, write Dynamo's release into {field}",
+)
+PROGRAM_LACKS = _slip(
+    "program-lacks",
+    "{path}: {image!r} has no program {name}, which Dynamo's images have {span}, so the container ends at once, with "
+    "status 127; {remedy}",
+)
+MODULE_LACKS = _slip(
+    "module-lacks",
+    "{path}: {image!r} cannot run {name}{span}, so the container ends at once; {remedy}",
+)
+FLAG_LACKS = _slip(
+    "flag-lacks",
+    "{path}: {module} takes {name} {span}, and this image has {version}, so it ends at once; {remedy}",
+)
+VARIABLE_LACKS = _slip(
+    "variable-lacks",
+    "{path}: {module} reads {name} {span}, and this image has {version}, so it {outcome}; {remedy}",
+)
+ARGUMENTS_MISREAD = _slip(
+    "arguments-misread",
+    "{path}: {program} reads {word!r} as an option of its own, and the container ends at once, with status 2; "
+    "write command too, such as {command}",
+)
+ARGUMENTS_UNREAD = _slip(
+    "arguments-unread",
+    "{path}: {program} runs {word!r} alone, without the words after it, and the container ends at once; write command "
+    "too, such as {command}",
+)
 PLANNER_CONFIG = _slip(
     "planner-config",
     "{path}: a planner of Dynamo {version} takes --config alone, with JSON or the path of a file, and ends without it; "
@@ -62,4 +94,9 @@ MPI_SECRET = _slip(
     "mpi-secret",
     "{path}: TensorRT-LLM over several nodes needs Secret {name} with {keys}, which is not among these manifests; make "
     "sure that the cluster has it, or name another one in the setting mpi_secret",
+)
+BASE_IN_CAPITALS = _slip(
+    "base-in-capitals",
+    "{path}: {base!r} differs only in capitals from {served!r}, which {other} ({place}) serves; names are compared "
+    "exactly, so the model finds no engine there; write the same name in both",
 )

@@ -30,7 +30,14 @@ IMAGES = {
     " r/a:1.6.1 ": V1_6_1,
     "r/a:1.6.1@sha256:0123456789abcdef": V1_6_1,
     "r/a:0.9.1": RuntimeVersion(0, 9, 1),
-    "r/a:10.20.30": RuntimeVersion(10, 20, 30),
+    "r/vllm-runtime:10.20.30": RuntimeVersion(10, 20, 30),
+    "r/a:1.9.0": RuntimeVersion(1, 9),
+    "r/a:3.0.0": None,
+    "r/a:0.28.0": None,
+    "vllm/vllm-openai:v0.28.0": None,
+    "nvcr.io/nim/meta/llama-3.1-8b-instruct:3.0.0": None,
+    "nvcr.io/nim/meta/llama-3.1-8b-instruct:1.5.0": None,
+    "lmsysorg/sglang:v0.5.21": None,
     "r/a@sha256:0123456789abcdef": None,
     "registry:5000/a": None,
     "registry:1.6.1/a": None,
@@ -104,7 +111,7 @@ def test_override_counts_before_the_image(
     assert (resolve_runtime_version(parsed), find_runtime_container(parsed)) == (version, index)
 
 
-TAGS = ("latest", "0.9.1", "1.0.0", "1.4.9", "1.5.0", "1.5.3-cuda13", "1.6.0-rc1", "1.6.1", "2.0.0")
+TAGS = ("latest", "0.9.1", "1.0.0", "1.4.9", "1.5.0", "1.5.3-cuda13", "1.6.0-rc1", "1.6.1", "1.9.0")
 UNCHANGED = ("latest", "0.9.1")
 BEFORE_1_5 = (*UNCHANGED, "1.0.0", "1.4.9")
 

@@ -77,7 +77,7 @@ SLIPS: dict[str, tuple[dict[str, Any], str]] = {
     "planner of 1.0 with the arguments of an older one": (
         {
             "componentType": "planner",
-            **main(image="p:1.6.1", command=["python3", "-m", "dynamo.planner.planner_sla"], args=["--environment=k"]),
+            **main(image="p:1.6.1", command=["python3", "-m", "dynamo.planner"], args=["--environment=k"]),
         },
         (
             "spec.extraPodSpec.mainContainer.args: a planner of Dynamo 1.6.1 takes --config alone, with JSON or the "

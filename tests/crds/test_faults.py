@@ -54,6 +54,21 @@ def test_fields_beside_spec_are_judged_too() -> None:
     assert texts_of(find_faults({**manifest(GRAPH, {}), "specs": {}})) == ("specs: unknown field; did you mean spec?",)
 
 
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("nvidia.com/gpu", "write gpu"),
+        ("amd.com/gpu", "write gpu and gpuType: amd.com/gpu"),
+        ("nvidia.com/mig-1g.10gb", "write it in custom"),
+        ("rdma/ib", "write it in custom"),
+    ],
+)
+def test_resource_as_kubernetes_names_it_belongs_in_a_field_of_ours(name: str, hint: str) -> None:
+    services = {"w": {"resources": {"requests": {name: "1"}}}}
+    path = f"spec.services[w].resources.requests[{name}]"
+    assert texts_of(find_faults(manifest(GRAPH, {"services": services}))) == (f"{path}: unknown field; {hint}",)
+
+
 HEADERS = [
     ("nvidia.com/v1alpha1", "DynamoGraphDeploymnt", "kind", "did you mean DynamoGraphDeployment?"),
     ("nvidia.com/v1alpha1", "dynamomodel", "kind", "did you mean DynamoModel?"),

@@ -235,7 +235,8 @@ def test_setting_and_annotation_that_let_new_defaults_in_give_the_first_generati
     assert suffix_of(asked) == suffix_of(ask(SERVICES))
 
 
-OLDER = held.RENDERING_REVISION - 1
+OLDER = 2
+"""A revision whose frontends have no prefix."""
 
 
 def test_workers_wait_with_their_change_until_frontends_of_before_have_the_prefix() -> None:
@@ -350,6 +351,22 @@ NONE = {
         {"p": make.service("planner", image="r/planner:1.3.0")},
         "p is a planner of 1.3.0, which does not read where workers register",
     ),
+    "old router as a worker": (
+        {"prefill": worker("1.4.2", command=["python3", "-m", "dynamo.router"], args=["--endpoint", "a.b.c"])},
+        "prefill runs dynamo.router of 1.4.2, which looks for workers in the Dynamo namespace alone",
+    ),
+    "old router as a worker, by a script": (
+        {
+            "prefill": worker(
+                "1.3.0", command=["sh", "-c"], args=["python3 -m dynamo.thunderagent_router --endpoint a.b.c"]
+            )
+        },
+        "prefill runs dynamo.thunderagent_router of 1.3.0, which looks for workers in the Dynamo namespace alone",
+    ),
+    "global router as a worker": (
+        {"prefill": worker("1.6.1", command=["python3", "-m", "dynamo.global_router"], args=["--config", "c.json"])},
+        "prefill runs dynamo.global_router of 1.6.1, which looks for workers in the Dynamo namespace alone",
+    ),
     "router of one's own": ({"r": make.service("", image="r/x:1.6.1")}, "r has no type that is known"),
     "namespace by hand": (
         {"front": frontend(envs=[{"name": "DYN_NAMESPACE", "value": "x"}])},
@@ -387,6 +404,10 @@ SEEN = {
     "picker of 1.5": ({"p": make.service("epp", image="r/f:1.5.1")}, ("inference-pool",)),
     "planner of 1.4": ({"p": make.service("planner", image="r/planner:1.4.0", args=["--config", "{}"])}, ()),
     "frontend beside a worker": ({"decode": worker(frontendSidecar={"image": "r/f:1.5.1"})}, ()),
+    "router of 1.5 as a worker": (
+        {"prefill": worker("1.5.0", command=["python3", "-m", "dynamo.router"], args=["--endpoint", "a.b.c"])},
+        (),
+    ),
     "another program": ({"redis": make.service("", image="redis:7", command=["redis-server"])}, ()),
 }
 

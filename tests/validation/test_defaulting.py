@@ -54,7 +54,7 @@ NODES = {"multinode": {"nodeCount": 2}}
         ({"a": image(":0.8.0", **NODES)}, "0.9.0"),
         ({"a": image(":1.2.3")}, "1.2.3"),
         ({"a": image(":v1.6.1-cuda13", **NODES)}, "1.6.0"),
-        ({"a": image(":2.0.0")}, "1.6.0"),
+        ({"a": image(":1.9.0")}, "1.6.0"),
         ({"a": image(":latest")}, "0.9.0"),
         ({"a": image("")}, "0.9.0"),
         ({"a": image(":latest", runtimeVersionOverride="1.5.1")}, "1.5.1"),

@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import assert_never
 
 from hooks.api.component_spec import ComponentSpec
-from hooks.component.defaults import epp, frontend, planner, worker
+from hooks.component.defaults import epp, frontend, other, planner, worker
 from hooks.component.defaults.base import BARE, ComponentDefaults
 from hooks.component.defaults.runtime import ENGINE
 from hooks.component.namespace_prefix import frontend_prefix
@@ -25,6 +25,8 @@ def resolve_defaults(spec: ComponentSpec, subject: Subject) -> ComponentDefaults
             return planner.resolve_defaults(subject, version)
         case ComponentType.EPP:
             return epp.resolve_defaults(spec, subject)
+        case ComponentType.OTHER:
+            return other.resolve_defaults(spec)
         case _:
             return resolve_typical(spec)
 

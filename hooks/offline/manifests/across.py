@@ -1,4 +1,7 @@
-"""Finds problems between several manifests: names that collide, a global namespace that is shared, a missing Secret."""
+"""Finds problems between several manifests.
+
+Names that collide, a global namespace that is shared, a missing Secret, a model whose base has other capitals.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -8,10 +11,11 @@ from hooks.api.base import read_parent
 from hooks.api.component import ComponentDeployment
 from hooks.api.component_spec import ComponentSpec
 from hooks.api.graph import GraphDeployment
+from hooks.api.model import Model
 from hooks.component.backends import Backend, resolve_backend
 from hooks.component.backends.command_line import CommandLine
 from hooks.component.mpi_key import KEYS, key_source
-from hooks.component.subject import ComponentType
+from hooks.component.subject import ComponentType, base_model_of
 from hooks.crds import apply_defaults
 from hooks.errors import InvalidSpec
 from hooks.graph.grove.names import pod_clique_set_name
@@ -140,6 +144,7 @@ def find_shared_slips(
     """Warnings about Dynamo namespaces that are shared or extended, and about a Secret that is not given."""
     yield from _find_shared_names(services)
     yield from _find_extended_namespaces(documents)
+    yield from _find_misspelt_bases(services, documents)
     secrets = {
         (str(one.object["metadata"].get("namespace") or ""), name)
         for one in documents
@@ -170,6 +175,26 @@ def _find_shared_names(services: Sequence[Service]) -> Iterator[Fault]:
         if other.document is not one.document:
             path = one.path / "globalDynamoNamespace"
             yield one.document.place(slips.GLOBAL_NAMESPACE.at(path, other=_describe(other), place=other.place))
+
+
+def _find_misspelt_bases(services: Sequence[Service], documents: Iterable[Document]) -> Iterator[Fault]:
+    """Models whose base only differs in capitals from what an engine of their namespace serves."""
+    served: dict[str, dict[str, Service]] = {}
+    for one in services:
+        if base := base_model_of(one.spec):
+            served.setdefault(one.namespace, {}).setdefault(base, one)
+    for document in documents:
+        if document.kind != contract.MODEL or not _name_of(document):
+            continue
+        model, _ = read_parent(Model, apply_defaults(document.object))
+        base, bases = model.spec.base_model_name, served.get(_namespace_of(document), {})
+        alike = next((other for other in bases if other.casefold() == base.casefold()), None)
+        if base not in bases and alike is not None:
+            engine = bases[alike]
+            path = SPEC / "baseModelName"
+            yield document.place(
+                slips.BASE_IN_CAPITALS.at(path, base=base, served=alike, other=_describe(engine), place=engine.place)
+            )
 
 
 def _find_extended_namespaces(documents: Iterable[Document]) -> Iterator[Fault]:

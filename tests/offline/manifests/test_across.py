@@ -186,3 +186,49 @@ def test_graphs_whose_sets_would_have_one_name_are_refused_under_grove(folder: P
     assert check(folder, texts[0], texts[1].replace(*away)) == ([], [])
     off = ("metadata:\n", 'metadata:\n  annotations: {nvidia.com/enable-grove: "false"}\n')
     assert check(folder, texts[0], texts[1].replace(*off)) == ([], [])
+
+
+SERVING = """\
+apiVersion: nvidia.com/v1alpha1
+kind: DynamoGraphDeployment
+metadata: {name: g, namespace: a}
+spec:
+  services:
+    w:
+      componentType: worker
+      modelRef: {name: Qwen/Qwen3-0.6B}
+      extraPodSpec:
+        mainContainer: {image: i:0.9.1}
+"""
+MODEL = """\
+apiVersion: nvidia.com/v1alpha1
+kind: DynamoModel
+metadata: {name: m, namespace: NAMESPACE}
+spec: {modelName: BASE, baseModelName: BASE}
+"""
+
+
+@pytest.mark.parametrize(
+    ("base", "namespace", "is_warned"),
+    [
+        ("qwen/Qwen3-0.6b", "a", True),
+        ("Qwen/Qwen3-0.6B", "a", False),
+        ("Qwen/Qwen3-8B", "a", False),
+        ("qwen/Qwen3-0.6b", "b", False),
+    ],
+)
+def test_model_whose_base_has_other_capitals_is_warned_about(
+    folder: Path, base: str, namespace: str, is_warned: bool
+) -> None:
+    _, warnings = check(folder, SERVING, MODEL.replace("BASE", base).replace("NAMESPACE", namespace))
+    assert warnings == (
+        [
+            (
+                f"b.yaml:4: spec.baseModelName: {base!r} differs only in capitals from 'Qwen/Qwen3-0.6B', which "
+                "DynamoGraphDeployment g, spec.services[w] (a.yaml:6) serves; names are compared exactly, so the model "
+                "finds no engine there; write the same name in both"
+            )
+        ]
+        if is_warned
+        else []
+    )
