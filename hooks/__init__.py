@@ -50,7 +50,7 @@ Where is …?
 * the release of Dynamo that a component runs, and since when a default holds: hooks/component/runtime_version.py
 * what an image of a release has (programs, modules, flags): hooks/component/image_contents.py
 * which image a name means: hooks/component/image_names.py
-* the release of the operator that a graph began with: hooks/component/origin.py
+* the release of the operator that a graph began with: hooks/component/origin.py, hooks/graph/origin.py
 * a container beside the main container: hooks/component/sidecars.py
 * a feature that is refused by name: hooks/component/preview.py, hooks/rules/preview.py
 * the engines' names: hooks/contract.py, hooks/api/schema.py, hooks/component/backends/__init__.py

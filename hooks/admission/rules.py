@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 from hooks import contract
-from hooks.component.origin import choose_origin
 from hooks.component.validate import review_component
+from hooks.graph.origin import find_missing_origin
 from hooks.graph.scaling_adapter.validate import review_adapter
 from hooks.graph.validate import review_graph
 from hooks.k8s.types import plural_of
@@ -30,7 +30,7 @@ RULES: Mapping[str, Callable[[Review], Verdict]] = {
 """By resource (`dynamographdeployments`): the function that finds the problems of a write."""
 
 DEFAULTS: Mapping[str, Callable[[Review], JsonPatch]] = {
-    plural_of(contract.GRAPH): partial(default_graph, choose_origin=choose_origin),
+    plural_of(contract.GRAPH): partial(default_graph, find_origin=find_missing_origin),
     plural_of(contract.COMPONENT): default_any,
     plural_of(contract.MODEL): default_any,
     plural_of(contract.GRAPH_REQUEST): default_any,

@@ -7,6 +7,7 @@ import click
 
 from hooks.cli.cluster_options import Connection, connection_options
 from hooks.cli.options import (
+    origin_option,
     settings_option,
     values_option,
     with_option,
@@ -46,6 +47,7 @@ Examples:
 @with_option
 @settings_option
 @values_option
+@origin_option
 @click.option(
     "-o",
     "--output",
@@ -108,6 +110,7 @@ def diff(  # noqa: PLR0913 - one for each option
     installed: frozenset[str],
     set_values: tuple[str, ...],
     values: tuple[str, ...],
+    origin: str,
     output: str,
     fits: bool,
     nodes: Path | None,
@@ -145,6 +148,8 @@ def diff(  # noqa: PLR0913 - one for each option
     _check_fit(fits=fits, is_live=is_live, nodes=nodes)
     if is_tried and not is_live:
         raise click.UsageError("--server-side asks a cluster's API server; give --from-cluster too")
+    if origin and is_live:
+        raise click.UsageError("--origin contradicts --from-cluster, where what runs shows how its graph began")
     from hooks.cli.comparison import compare, show  # noqa: PLC0415 - loads all that renders, `--help` needs none
     from hooks.cli.sides import ComparedSides  # noqa: PLC0415
 
@@ -156,6 +161,7 @@ def diff(  # noqa: PLR0913 - one for each option
         installed=installed,
         set_values=set_values,
         values=values,
+        origin=origin,
         fits=fits,
         nodes=nodes,
         admission=admission,

@@ -10,7 +10,14 @@ import orjson
 
 from hooks import contract
 from hooks.cli.colours import paint
-from hooks.cli.options import namespace_option, read_offline_settings, settings_option, values_option, with_option
+from hooks.cli.options import (
+    namespace_option,
+    origin_option,
+    read_offline_settings,
+    settings_option,
+    values_option,
+    with_option,
+)
 from hooks.cli.refusing import refuse
 from hooks.k8s.types import Json
 from hooks.offline.explain.as_json import write_json
@@ -57,6 +64,7 @@ Examples:
 @with_option
 @settings_option
 @values_option
+@origin_option
 @click.option("--source", "with_source", is_flag=True, help="Name the file and function of this project too.")
 @click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", help="How to print the result.")
 def explain(  # noqa: PLR0913 - one for each option
@@ -68,6 +76,7 @@ def explain(  # noqa: PLR0913 - one for each option
     installed: frozenset[str],
     set_values: tuple[str, ...],
     values: tuple[str, ...],
+    origin: str,
     with_source: bool,
     output: str,
 ) -> None:
@@ -88,7 +97,7 @@ def explain(  # noqa: PLR0913 - one for each option
     asks = _Form(output=output, with_source=with_source)
     try:
         question = Question(service=service or _service_in(wanted), key=key)
-        loaded = narrow(load_together([file], namespace, Selection(values=values)), question)
+        loaded = narrow(load_together([file], namespace, Selection(values=values, origin=origin)), question)
         checked = check_whole(loaded, settings, installed)
         chosen = choose(loaded, checked, question, settings=settings, installed=installed)
         answer = _answer(chosen, wanted, key, asks)

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import click
 
 import hooks
-from hooks.cli.values import parse_namespace
+from hooks import contract
+from hooks.cli.values import parse_namespace, parse_release
 from hooks.errors import InvalidSettings
 from hooks.metacontroller.controllers import OPTIONAL_KINDS
 from hooks.model.prober_token import read_token
@@ -151,3 +152,13 @@ values_option = click.option(
     help="A file of values for `helm template`, if FILE is a chart; can be given several times.",
 )
 """Gives a command `values`, a tuple of paths."""
+
+origin_option = click.option(
+    "--origin",
+    default="",
+    metavar="RELEASE",
+    callback=parse_release,
+    help="The release with which graphs began that do not say it in the annotation "
+    f"{contract.ANNOTATION_ORIGIN_VERSION}. Default: that of their images, as of new graphs.",
+)
+"""Gives a command `origin`, a release in three numbers, empty if the option is not given."""

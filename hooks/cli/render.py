@@ -4,6 +4,7 @@ import click
 
 from hooks.cli.options import (
     namespace_option,
+    origin_option,
     read_offline_settings,
     settings_option,
     values_option,
@@ -31,14 +32,16 @@ Examples:
 @with_option
 @settings_option
 @values_option
+@origin_option
 @click.option("-o", "--output", type=click.Choice(["yaml", "json"]), default="yaml", help="How to print the result.")
-def render(
+def render(  # noqa: PLR0913 - one for each option
     *,
     files: tuple[str, ...],
     namespace: str,
     installed: frozenset[str],
     set_values: tuple[str, ...],
     values: tuple[str, ...],
+    origin: str,
     output: str,
 ) -> None:
     """Print every child of every manifest, recursively: graph, components, Deployments.
@@ -48,9 +51,9 @@ def render(
     unchanged. The same input always gives the same bytes. Warnings are printed to standard error.
     If a manifest is refused, the exit status is 1 and there is no output.
     """
-    settings = read_offline_settings(set_values)
+    settings, selection = read_offline_settings(set_values), Selection(values=values, origin=origin)
     try:
-        checked = render_manifests(files, namespace, settings, installed, selection=Selection(values=values))
+        checked = render_manifests(files, namespace, settings, installed, selection=selection)
     except ManifestFaults as error:
         refuse(error.faults)
         return

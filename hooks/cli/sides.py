@@ -12,6 +12,7 @@ from hooks.cli.cluster_options import Connection
 from hooks.offline.diff.files import ComparedFiles, compare_files
 from hooks.offline.diff.plan import Difference
 from hooks.offline.manifests.git_revisions import GitFailed
+from hooks.offline.manifests.inputs import Selection
 from hooks.settings import Settings
 
 _FAILED = 2
@@ -29,6 +30,7 @@ class ComparedSides:
     installed: frozenset[str] = frozenset()
     set_values: tuple[str, ...] = ()
     values: tuple[str, ...] = ()
+    origin: str = ""
     fits: bool = False
     nodes: Path | None = None
     admission: bool | None = None
@@ -43,7 +45,10 @@ def compare_sides(sides: ComparedSides, settings: Settings) -> Difference:
         ManifestFaults: the problems of one side.
     """
     compared = ComparedFiles(
-        files=sides.files, revision=sides.revision, namespace=sides.namespace or "default", values=sides.values
+        files=sides.files,
+        revision=sides.revision,
+        namespace=sides.namespace or "default",
+        selection=Selection(values=sides.values, origin=sides.origin),
     )
     try:
         return compare_files(compared, settings, sides.installed, admission=sides.admission)

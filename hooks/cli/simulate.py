@@ -13,7 +13,14 @@ import click
 from rich.console import Console
 
 from hooks import contract
-from hooks.cli.options import namespace_option, read_offline_settings, settings_option, values_option, with_option
+from hooks.cli.options import (
+    namespace_option,
+    origin_option,
+    read_offline_settings,
+    settings_option,
+    values_option,
+    with_option,
+)
 from hooks.cli.refusing import refuse
 from hooks.cli.values import parse_positive
 from hooks.offline.manifests.inputs import Selection
@@ -89,6 +96,7 @@ Examples:
 @with_option
 @settings_option
 @values_option
+@origin_option
 @click.option(
     "--timeout",
     callback=parse_positive,
@@ -148,6 +156,7 @@ def simulate(  # noqa: PLR0913, PLR0917 - one parameter for each option
     installed: frozenset[str],
     set_values: tuple[str, ...],
     values: tuple[str, ...],
+    origin: str,
     timeout: float,
     speed: float,
     held: tuple[str, ...],
@@ -166,7 +175,7 @@ def simulate(  # noqa: PLR0913, PLR0917 - one parameter for each option
     else 1; then the reasons are printed. After Ctrl-C it is 130.
     """
     settings = read_offline_settings(set_values)
-    loaded = load_together(paths, namespace, Selection(values=values))
+    loaded = load_together(paths, namespace, Selection(values=values, origin=origin))
     if needs_node(loaded.documents):
         click.echo(NODE_NOTE, err=True)
         loaded = add_gpu_node(loaded)

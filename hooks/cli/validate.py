@@ -5,6 +5,7 @@ import click
 from hooks.cli.options import (
     known_kinds_option,
     namespace_option,
+    origin_option,
     read_offline_settings,
     settings_option,
     values_option,
@@ -26,6 +27,7 @@ Examples:
 @known_kinds_option
 @settings_option
 @values_option
+@origin_option
 @click.option(
     "--exclude",
     multiple=True,
@@ -55,6 +57,7 @@ def validate(  # noqa: PLR0913 - one for each option
     installed: frozenset[str] | None,
     set_values: tuple[str, ...],
     values: tuple[str, ...],
+    origin: str,
     exclude: tuple[str, ...],
     is_strict: bool,
     allows_none: bool,
@@ -78,6 +81,6 @@ def validate(  # noqa: PLR0913 - one for each option
         namespace,
         read_offline_settings(set_values),
         installed,
-        selection=Selection(exclude=exclude, values=values),
+        selection=Selection(exclude=exclude, values=values, origin=origin),
         judging=Judging(output=output, is_strict=is_strict, allows_none=allows_none),
     )

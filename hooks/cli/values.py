@@ -1,10 +1,27 @@
 """Checks of single values on the command line. They load no settings, so that short commands start fast."""
 
 import math
+import re
 
 import click
 
 from hooks.k8s.names import is_dns_label
+
+_RELEASE = re.compile(r"v?(0|[1-9]\d{0,8})\.(0|[1-9]\d{0,8})(?:\.(0|[1-9]\d{0,8}))?")
+
+
+def parse_release(_context: click.Context, _parameter: click.Parameter, release: str) -> str:
+    """Read a release of Dynamo, `0.9` or `1.5.1`, as three numbers; empty if the option was not given.
+
+    Raises:
+        click.BadParameter: it is none.
+    """
+    found = _RELEASE.fullmatch(release)
+    if found is None:
+        if not release:
+            return ""
+        raise click.BadParameter(f"{release!r} is not a release; write two or three numbers, such as 0.9 or 1.5.1")
+    return f"{found[1]}.{found[2]}.{found[3] or 0}"
 
 
 def parse_positive(_context: click.Context, _parameter: click.Parameter, text: str) -> float:

@@ -3,24 +3,32 @@
 Source: Dynamo operator, internal/dynamo/graph.go, GenerateBasePodSpec, and backend_*.go.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import assert_never
 
-from hooks.api.component_spec import Resources
+from hooks import contract
+from hooks.api.component_spec import ComponentSpec
 from hooks.component.backends import Backend
+from hooks.component.backends.command_line import CommandLine
 from hooks.component.backends.elastic import launch_alone
 from hooks.component.backends.launched import Launched
 from hooks.component.backends.sglang import launch_sglang
 from hooks.component.backends.trtllm import launch_trtllm
 from hooks.component.backends.vllm import launch_vllm
 from hooks.component.gpus import count_gpus
+from hooks.component.image_contents import RAY, has_program
 from hooks.component.origin import ALIASES_SINCE, began_with
 from hooks.component.placement import Placement, Role
+from hooks.component.runtime_version import resolve_runtime_version
 from hooks.k8s.pods import literal_env
 from hooks.k8s.types import Json
+from hooks.problems import SPEC, Problem
+from hooks.rules import pod as rules
 
 _RANK, _LEADER = "DYNAMO_RANK", "DYNAMO_LEADER_ADDRESS"
+_STARTS_RAY = re.compile(r"(?<![\w.-])ray start\b")
 
 
 def launch(
@@ -28,49 +36,54 @@ def launch(
     placement: Placement,
     *,
     backend: Backend,
-    resources: Resources | None,
-    annotations: Mapping[str, str],
+    spec: ComponentSpec,
     mpi_secret: str,
 ) -> Launched:
     """The main container with the engine's launch rules applied; the container is otherwise complete.
 
     On a single node it is unchanged, but for an elastic vLLM. If no engine is known, it gets only the variables of its
-    place. `annotations` are the component's (vLLM reads its executor there), `mpi_secret` names the Secret with the SSH
-    key (of TensorRT-LLM).
+    place. Of `spec`, the component's, the rules read GPUs, annotations and the release. `mpi_secret` names the Secret
+    with the SSH key (of TensorRT-LLM).
 
     Raises:
         InvalidSpec: the launch rules cannot use the number of GPUs or the command.
     """
-    if placement.role is Role.MAIN:
-        return Launched(container=launch_alone(container) if backend is Backend.VLLM else dict(container))
-    launched = _launch_engine(container, placement, backend, resources, annotations=annotations, mpi_secret=mpi_secret)
-    if not began_with(annotations, ALIASES_SINCE):
+    launched = _launch_engine(container, placement, backend, spec, mpi_secret=mpi_secret)
+    if backend is Backend.VLLM:
+        launched = replace(launched, warnings=(*launched.warnings, *_warn_of_missing_ray(launched.container, spec)))
+    if placement.role is Role.MAIN or not began_with(spec.annotations, ALIASES_SINCE):
         return launched
     return replace(launched, container=_with_aliases(launched.container, placement))
 
 
 def _launch_engine(
-    container: Mapping[str, Json],
-    placement: Placement,
-    backend: Backend,
-    resources: Resources | None,
-    *,
-    annotations: Mapping[str, str],
-    mpi_secret: str,
+    container: Mapping[str, Json], placement: Placement, backend: Backend, spec: ComponentSpec, *, mpi_secret: str
 ) -> Launched:
+    if placement.role is Role.MAIN:
+        return Launched(container=launch_alone(container) if backend is Backend.VLLM else dict(container))
     match backend:
         case Backend.VLLM:
-            gpus = count_gpus(resources, container)
-            return launch_vllm(container, placement, gpus=gpus, annotations=annotations)
+            gpus = count_gpus(spec.resources, container)
+            return launch_vllm(container, placement, gpus=gpus, annotations=spec.annotations)
         case Backend.SGLANG:
             return launch_sglang(container, placement)
         case Backend.TRTLLM:
-            gpus = count_gpus(resources, container, first="requests")
+            gpus = count_gpus(spec.resources, container, first="requests")
             return launch_trtllm(container, placement, gpus=gpus, mpi_secret=mpi_secret)
         case Backend.NOOP:
             return Launched(container=dict(container))
         case never:
             assert_never(never)
+
+
+def _warn_of_missing_ray(launched: Mapping[str, Json], spec: ComponentSpec) -> tuple[Problem, ...]:
+    """The warning that the container starts Ray, which its image lacks, whoever wrote that into the command."""
+    image, version = str(launched.get("image") or ""), resolve_runtime_version(spec)
+    line = CommandLine.of(launched).text
+    if has_program(RAY, image, version) is not False or not _STARTS_RAY.search(line):
+        return ()
+    path, annotation = SPEC / "extraPodSpec.mainContainer.image", contract.ANNOTATION_EXECUTOR_BACKEND
+    return (rules.RAY_MISSING.at(path, release=str(version), annotation=annotation),)
 
 
 def _with_aliases(container: Mapping[str, Json], placement: Placement) -> dict[str, Json]:

@@ -5,11 +5,13 @@ from dataclasses import dataclass, replace
 
 from hooks import contract
 from hooks.component.mpi_key import ObservedKey, observe_key
+from hooks.component.origin import UNWRITTEN, choose_kept
 from hooks.component.pull_secrets import RegistrySecret, observe_registry_secrets
 from hooks.k8s import kinds
 from hooks.k8s.pod_sets import pods_by_role
 from hooks.k8s.types import ReadManifest, annotations_of, is_deleting, labels_of, name_of
 from hooks.metacontroller.controllers import can_use_leader_worker_sets
+from hooks.metacontroller.last_applied import read_applied_annotations
 from hooks.metacontroller.protocol import ObjectQuery, SyncRequest
 from hooks.policy.looking import NOT_YET_READ, has_go_finalizer
 from hooks.settings import Settings
@@ -38,7 +40,8 @@ class ObservedComponent:
 
     `accounts` are the names of the ServiceAccounts with the label for components. `pods` are its own pods, () if they
     were not read; `reads_pods` says that they were, `pods_fault` in half a sentence why they could not be. `has_…` says
-    that the kind can be used.
+    that the kind can be used. `origin` is the release that its LeaderWorkerSets keep as that with which it began, None
+    without one.
     """
 
     workloads: Workloads
@@ -50,6 +53,7 @@ class ObservedComponent:
     has_leader_worker_sets: bool
     reads_pods: bool = False
     pods_fault: str = ""
+    origin: str | None = None
 
 
 def observe(request: SyncRequest, settings: Settings) -> ObservedComponent:
@@ -70,7 +74,25 @@ def observe(request: SyncRequest, settings: Settings) -> ObservedComponent:
         has_leader_worker_sets=can_use_leader_worker_sets(request.children.optional_kinds()),
         reads_pods=request.related.has_kind(kinds.POD),
         pods_fault=next((fault for query, fault in request.answered.items() if query.kind == kinds.POD), ""),
+        origin=_observe_origin(request),
     )
+
+
+def _observe_origin(request: SyncRequest) -> str | None:
+    """What the component's sets keep; without one, as with no replicas, what its other children say.
+
+    Sets that a Go operator left, before 1.0, keep that nothing was written.
+    """
+    sets = (*request.children.of(kinds.LEADER_WORKER_SET), *request.related.of(kinds.LEADER_WORKER_SET))
+    kept = choose_kept({_origin_of(found) for found in sets})
+    if kept is None:
+        kept = choose_kept({_origin_of(child) for child in request.children.all()} - {UNWRITTEN})
+    return UNWRITTEN if kept is None and has_go_finalizer(request.parent) else kept
+
+
+def _origin_of(child: ReadManifest) -> str:
+    record = {**annotations_of(child), **read_applied_annotations(child)}
+    return record.get(contract.ANNOTATION_ORIGIN_VERSION, UNWRITTEN)
 
 
 def without_progress(seen: ObservedComponent) -> ObservedComponent:

@@ -16,6 +16,7 @@ from hooks.component.groups import GroupsPlan, plan_groups
 from hooks.component.kept_fields import find_frontend_container, find_kept_warnings, write_nodes
 from hooks.component.mpi_key import KeyPlan, plan_key
 from hooks.component.observe import ObservedComponent, Workloads
+from hooks.component.origin import begin_component
 from hooks.component.pod_template import PodPlan, users_account
 from hooks.component.projection import project
 from hooks.component.pull_secrets import find_pull_secrets
@@ -104,7 +105,7 @@ def plan_component(component: ComponentDeployment, seen: ObservedComponent, sett
     Raises:
         InvalidSpec: the component needs a Service, which cannot have the component's name.
     """
-    spec = component.spec
+    spec = component.spec.model_copy(update={"annotations": begin_component(component.spec, seen.origin)})
     subject = resolve_subject(component, settings)
     defaults = resolve_defaults(spec, subject)
     labels = _object_labels(component, subject)

@@ -134,8 +134,7 @@ def _launch(plan: PodPlan, placement: Placement, container: Mapping[str, Json]) 
         container,
         placement,
         backend=plan.backend,
-        resources=plan.spec.resources,
-        annotations=plan.spec.annotations,
+        spec=plan.spec,
         mpi_secret=plan.mpi_secret,
     )
 

@@ -58,8 +58,11 @@ KNOWN_VALUES: Mapping[str, tuple[str, ...]] = {
 """By annotation of a service: the values that exist."""
 
 
-def find_slips(spec: ComponentSpec, path: FieldPath, framework: str) -> Iterator[Problem]:
-    """Warnings about one spec at that path; `framework` is `backendFramework`, or empty."""
+def find_slips(spec: ComponentSpec, path: FieldPath, framework: str, launching: Mapping[str, str]) -> Iterator[Problem]:
+    """Warnings about one spec at that path; `framework` is `backendFramework`, or empty.
+
+    `launching` are the annotations by which its engine is launched: its own, those of its graph, and the origin.
+    """
     yield from _find_type_slip(spec, path / "componentType")
     yield from find_annotation_slips(spec.annotations, path / "annotations")
     yield from _find_power_slip(spec, path / "extraPodMetadata.annotations")
@@ -72,7 +75,7 @@ def find_slips(spec: ComponentSpec, path: FieldPath, framework: str) -> Iterator
                 *find_image_slips(spec, framework),
                 *_find_port_slips(spec),
                 *_find_planner_slip(spec),
-                *_warn_of_launch(spec, framework),
+                *_warn_of_launch(spec.model_copy(update={"annotations": launching}), framework),
             )
         )
 
@@ -183,23 +186,19 @@ def _probes_of(
 
 
 def _warn_of_launch(spec: ComponentSpec, framework: str) -> tuple[Problem, ...]:
-    """Warnings of the engine's launch rules about the leader of several nodes; () on one node."""
-    if not spec.is_multinode:
-        return ()
+    """Warnings of the engine's launch rules, over several nodes about the leader."""
     kind, main = ComponentType.of(spec.component_type), canonical_fragment(spec.main_container)
     defaults = resolve_typical(spec)
     container = {"command": list(defaults.command), "args": list(defaults.args), **main}
     env = merge_env(main.get("env") or (), canonical_fragment(spec.envs))
     try:
-        place = Placement(
-            role=Role.LEADER, orchestrator=Orchestrator.LWS, node_count=spec.node_count, service=_ANY_NAME
-        )
+        role = Role.LEADER if spec.is_multinode else Role.MAIN
+        place = Placement(role=role, orchestrator=Orchestrator.LWS, node_count=spec.node_count, service=_ANY_NAME)
         launched = launch(
             {**container, "env": env},
             place,
             backend=resolve_backend(kind, CommandLine.of(spec.main_container), framework),
-            resources=spec.resources,
-            annotations=spec.annotations,
+            spec=spec,
             mpi_secret=_ANY_NAME,
         )
     except InvalidSpec:

@@ -7,6 +7,7 @@ Source: Dynamo operator, internal/webhook/validation/shared.go and internal/dyna
 
 from collections.abc import Iterator, Mapping
 
+from hooks.api.base import read_parent
 from hooks.api.component import ComponentDeployment
 from hooks.api.component_spec import ComponentSpec, Ingress, SharedMemory
 from hooks.component.backends import Backend, resolve_backend
@@ -15,6 +16,7 @@ from hooks.component.exposure import SERVED_TYPES, ingress_host
 from hooks.component.fragments import MAIN_CONTAINER, validate_fragments
 from hooks.component.groups import validate_groups
 from hooks.component.metadata_rules import validate_metadata
+from hooks.component.origin import begin_component, choose_origin
 from hooks.component.plan import find_istio_warnings
 from hooks.component.pod_rules.sources import check_reference
 from hooks.component.preview import find_preview_problems
@@ -127,10 +129,17 @@ def _judge_component(component: ComponentDeployment, review: Review) -> Findings
         else (
             *find_spec_warnings(spec, SPEC, name),
             *find_rollout_slip(component.metadata.annotations),
-            *find_slips(spec, SPEC, spec.backend_framework),
+            *find_slips(spec, SPEC, spec.backend_framework, _begin(spec, review.old)),
             *find_istio_warnings(spec.ingress, SPEC, review.installed),
         ),
     )
+
+
+def _begin(spec: ComponentSpec, old: ReadManifest | None) -> Mapping[str, str]:
+    """The annotations of a component that began as its spec was before."""
+    before = None if old is None else read_parent(ComponentDeployment, old)[0].spec
+    kept = choose_origin([before]) if before is not None and before.is_multinode else None
+    return begin_component(spec, kept)
 
 
 def _judge_change(new: ComponentDeployment, old: ReadManifest, _review: Review) -> Findings:

@@ -6,12 +6,14 @@ from functools import lru_cache
 
 from hooks import contract
 from hooks.component.mpi_key import ObservedKey, observe_key
+from hooks.component.origin import UNWRITTEN
 from hooks.component.pull_secrets import RegistrySecret, observe_registry_secrets
 from hooks.graph.components import clean_json
 from hooks.graph.generations import NONE as NO_GENERATIONS
 from hooks.graph.generations import Generations, find_generations
 from hooks.graph.grove.observe import ObservedGrove, observe_grove, without_counts
 from hooks.graph.namespace_prefix import TAKEN, observe_prefix
+from hooks.graph.origin import find_kept_origin
 from hooks.graph.standing_path import GraphPath, find_standing_path
 from hooks.graph.worker_labels import LivePool, find_untyped, observe_pool
 from hooks.k8s import kinds
@@ -101,7 +103,8 @@ class ObservedGraph:
     of Grove, `mpi_key` the SSH key of multinode TensorRT-LLM with the graph's copy of it. `pods` are Grove's pods by
     service, empty if they were not read; `pod_faults` say by service why they could not be. `with_image_errors` are
     services with pods whose images cannot be pulled. `untyped` are the services whose existing workload has the type
-    `worker` in selectors, which cannot change. `prefix` is what is known of the bare prefix of its Dynamo namespace,
+    `worker` in selectors, which cannot change. `origin` is the release that the children keep as that with which the
+    graph began, None for a new graph. `prefix` is what is known of the bare prefix of its Dynamo namespace,
     `pool` how its InferencePool finds workers. `generations` are the components whose names have a generation in them.
     `unread` says in half a sentence why it is not known which of them there are, of a graph that the Go operator may
     have begun. `is_namespace_ending`: the namespace is being deleted. `is_ending`: the graph itself is.
@@ -121,6 +124,7 @@ class ObservedGraph:
     mpi_key: ObservedKey
     registry_secrets: tuple[RegistrySecret, ...]
     untyped: frozenset[str] = frozenset()
+    origin: str | None = None
     prefix: str = TAKEN
     pool: LivePool = LivePool.NONE
     generations: Generations = NO_GENERATIONS
@@ -161,6 +165,7 @@ def observe(request: SyncRequest, settings: Settings) -> ObservedGraph:
         mpi_key=observe_key(request, settings),
         registry_secrets=observe_registry_secrets(request.related.of(kinds.SECRET)),
         untyped=find_untyped(request.children),
+        origin=_observe_origin(request),
         prefix=observe_prefix(request),
         pool=observe_pool(request),
         generations=find_generations(request.parent, [*children.of(contract.COMPONENT), *_find_left_behind(request)]),
@@ -170,6 +175,12 @@ def observe(request: SyncRequest, settings: Settings) -> ObservedGraph:
         is_ending=is_deleting(request.parent),
         pods_known=_find_known_pods(request, settings),
     )
+
+
+def _observe_origin(request: SyncRequest) -> str | None:
+    """What all children keep, also those that a Go operator left; before 1.0 that wrote no origin."""
+    kept = find_kept_origin(request.parent, [*request.children.all(), *_find_left_behind(request)])
+    return UNWRITTEN if kept is None and has_go_finalizer(request.parent) else kept
 
 
 def query_components(parent: ReadManifest) -> ObjectQuery:

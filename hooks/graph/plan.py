@@ -24,6 +24,7 @@ from hooks.graph.mpi_key import needs_mpi_key
 from hooks.graph.multinode import check_components
 from hooks.graph.namespace_prefix import TAKEN, decide_prefix, has_deciding_frontend
 from hooks.graph.observe import ObservedGraph
+from hooks.graph.origin import begin
 from hooks.graph.overview import name_path, total_gpus
 from hooks.graph.path import plan_path
 from hooks.graph.projection import project_services
@@ -85,7 +86,7 @@ def plan_graph(
     Raises:
         InvalidSpec: services span several nodes and nothing can run them, or a service's configuration is unreadable.
     """
-    path = plan_path(graph, seen)
+    graph, path = begin(graph, seen.origin), plan_path(graph, seen)
     if not path.takes_grove:
         _check_orchestrator(graph, seen.installed)
     adapters = plan_adapters(graph, seen.adapters)

@@ -25,10 +25,11 @@ from hooks.component.validate import (
     validate_spec,
 )
 from hooks.graph.change_rules import find_graph_changes
-from hooks.graph.components import REPLACED_LABELS, namespace_of, read_configured
+from hooks.graph.components import REPLACED_LABELS, namespace_of, read_configured, service_annotations
 from hooks.graph.grove.names import pod_clique_set_name, read_set_name
 from hooks.graph.grove.rules import validate_for_grove, validate_lengths
 from hooks.graph.ingress import default_ingress
+from hooks.graph.origin import begin, read_origin
 from hooks.graph.path import may_take_grove, takes_grove
 from hooks.graph.plan import find_configuration_problems
 from hooks.graph.slips import find_graph_slips
@@ -102,10 +103,11 @@ def _judge_graph(graph: GraphDeployment, review: Review) -> Findings:
         *find_configuration_problems(graph),
     )
     problems = tuple(one for one in found if not is_for_status_only(one) and one not in doubts[0])
+    begun = begin(graph, None if review.old is None else read_origin(review.old))
     of_services = (
         warning
         for service, spec in sorted(graph.spec.services.items())
-        for warning in _find_warnings(graph, service, spec, review)
+        for warning in _find_warnings(begun, service, spec, review)
     )
     of_path = (
         *(replace(one, rule=as_warning(one.rule)) for one in doubts[0]),
@@ -154,7 +156,8 @@ def _find_idle_least(graph: GraphDeployment) -> Iterator[Problem]:
 def _find_warnings(graph: GraphDeployment, service: str, spec: ComponentSpec, review: Review) -> Iterator[Problem]:
     path = SPEC / "services" / Key(service)
     yield from find_spec_warnings(spec, path, namespace_of(graph, spec))
-    yield from find_slips(read_configured(graph, service)[0], path, graph.spec.backend_framework)
+    launching = service_annotations(graph, spec)
+    yield from find_slips(read_configured(graph, service)[0], path, graph.spec.backend_framework, launching)
     if contract.ANNOTATION_RESTART_AT in spec.annotations:
         yield rules.RESTART_ANNOTATION.at(path / "annotations" / Key(contract.ANNOTATION_RESTART_AT))
     if review.installed is not None:

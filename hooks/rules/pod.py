@@ -84,6 +84,15 @@ SEPARATE_ENGINES = Rule(
     ),
     severity=Severity.WARNING,
 )
+RAY_MISSING = Rule(
+    name="ray-missing",
+    text=(
+        "{path}: starts Ray, which the images of release {release} do not have, so these pods crash; set the "
+        "annotation {annotation} to mp, by which vLLM spans nodes without Ray, or give an image that has Ray, as "
+        "elastic expert parallelism needs"
+    ),
+    severity=Severity.WARNING,
+)
 NO_RANKS = Rule(
     name="no-ranks",
     text="{path}: ask for no GPU, so mpirun starts 0 ranks; set {limit}",

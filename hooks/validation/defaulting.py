@@ -15,13 +15,13 @@ JsonPatch = list[dict[str, Json]]
 """Operations in order: `op`, `path` and `value`."""
 
 
-def default_graph(review: Review, choose_origin: Callable[[ReadManifest], str]) -> JsonPatch:
+def default_graph(review: Review, find_origin: Callable[[ReadManifest], str | None]) -> JsonPatch:
     """One replica for every service without `replicas`; on create also the release that the graph began with.
 
-    `choose_origin` says which release that is; one that is written already stays.
+    `find_origin` says which release that is, None if the graph says it already.
     """
-    origin = {contract.ANNOTATION_ORIGIN_VERSION: choose_origin(review.new)} if review.old is None else {}
-    missing = {key: value for key, value in origin.items() if key not in _read_map(review.new, "annotations")}
+    origin = find_origin(review.new) if review.old is None else None
+    missing = {} if origin is None else {contract.ANNOTATION_ORIGIN_VERSION: origin}
     return [*_add_entries(review.new, "annotations", missing), *default_any(review), *_add_replicas(review.new)]
 
 

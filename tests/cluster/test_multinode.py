@@ -27,8 +27,8 @@ from tests.stored import load_stored
 
 EXAMPLES = [path for path in ALL_EXAMPLES if path.stem.endswith("-multinode")]
 SETS, GROUPS = ("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet"), ("scheduling.volcano.sh/v1beta1", "PodGroup")
-NAME, SERVICE = "vllm-ray", "VllmWorker"
-WORKERS = ("vllm-ray-vllmworker-0", "vllm-ray-vllmworker-1")
+NAME, SERVICE = "vllm-multinode", "VllmWorker"
+WORKERS = ("vllm-multinode-vllmworker-0", "vllm-multinode-vllmworker-1")
 KEY = {
     "apiVersion": "v1",
     "kind": "Secret",

@@ -27,8 +27,8 @@ from tests.contract.backend import Manifest
 from tests.ports import free_port
 
 SETS, GROUPS = ("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet"), ("scheduling.volcano.sh/v1beta1", "PodGroup")
-NAME, SERVICE = "vllm-ray", "VllmWorker"
-SET = "vllm-ray-vllmworker-0"
+NAME, SERVICE = "vllm-multinode", "VllmWorker"
+SET = "vllm-multinode-vllmworker-0"
 GANG = "scheduling.k8s.io/group-name"
 LABELS = "leaderworkerset.sigs.k8s.io"
 

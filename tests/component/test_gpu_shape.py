@@ -105,4 +105,4 @@ def all_of(spec: Manifest) -> list[Manifest]:
 
 
 def gpus(containers: Iterable[Manifest]) -> int:
-    return sum(int(one["resources"]["limits"][GPU]) for one in containers)
+    return sum(int(one["resources"]["limits"][GPU]) for one in containers if "resources" in one)

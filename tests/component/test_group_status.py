@@ -150,7 +150,7 @@ def test_status_without_generation_that_nobody_reported_on_is_looked_at_again() 
 def test_reordered_init_containers_are_reported_for_both_roles(role: str) -> None:
     def fields(*names: str) -> dict[str, Any]:
         pod = {**spec()["extraPodSpec"], "initContainers": [{"name": name, "image": "i"} for name in names]}
-        return spec(extraPodSpec=pod)
+        return spec(extraPodSpec=pod, resources={})
 
     observed = running(fields("new", "a"), set_status())
     live = observed[0]["spec"]["leaderWorkerTemplate"][role]["spec"]

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from hooks import contract
 from hooks.api.conversion import Version, convert
 from hooks.k8s.types import Manifest
 from tests import make
@@ -98,4 +99,4 @@ def test_container_that_nobody_names_stays_as_it_is() -> None:
     unnamed = {**graph, "metadata": {**graph["metadata"], "annotations": {}}}
     assert container_of(pods_of_graph(unnamed, ()), "gateway") == OTHER_NAME
     child = world.child(world.ask(unnamed).children, "DynamoComponentDeployment", "g-worker")
-    assert "annotations" not in child["spec"]
+    assert contract.ANNOTATION_FRONTEND_CONTAINER not in child["spec"]["annotations"]

@@ -171,7 +171,7 @@ def test_power_limit_that_nothing_applies_is_warned_about(value: str, is_right: 
     path = f"spec.extraPodMetadata.annotations[{POWER_LIMIT}]"
     text = f"{path}: {value!r} is no whole number of watts above 0, so no power agent and no planner applies it"
     spec = ComponentSpec.model_validate({"componentType": "worker", "extraPodMetadata": metadata})
-    assert [one.text for one in find_slips(spec, SPEC, "")] == ([] if is_right else [text])
+    assert [one.text for one in find_slips(spec, SPEC, "", {})] == ([] if is_right else [text])
 
 
 RELEASES = {

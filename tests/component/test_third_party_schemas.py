@@ -17,7 +17,7 @@ from tests.third_party import FOLDER, needs_schemas
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = [
-    ROOT / "examples" / f"{name}-multinode.yaml" for name in ("sglang-disagg", "trtllm-disagg", "vllm-dp", "vllm-ray")
+    ROOT / "examples" / f"{name}-multinode.yaml" for name in ("sglang-disagg", "trtllm-disagg", "vllm-dp", "vllm")
 ]
 SCHEMAS = {
     "lws v0.7.0": "lws/v0.7.0/leaderworkersets.yaml",

@@ -26,6 +26,7 @@ DIFFERENCES = {
     "metadata/labels/nvidia.com/dynamo-namespace": "upstream's depends on where it was recorded",
     "metadata/labels/nvidia.com/dynamo-component-type": "ours is the type of v1alpha1, in which objects are stored",
     "env/DYN_COMPONENT": "the same",
+    "env/VLLM_NIXL_SIDE_CHANNEL_HOST": "ours is new, so it begins with the release of its image",
     "env/DYN_NAMESPACE": "upstream's depends on where it was recorded",
     "env/DYN_PARENT_DGD_K8S_NAME": "a component without a graph has none",
     "env/DYN_PARENT_DGD_K8S_NAMESPACE": "upstream's depends on where it was recorded",

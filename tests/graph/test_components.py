@@ -139,12 +139,14 @@ def test_only_the_first_config_counts() -> None:
 
 
 ENABLE_METRICS, DISCOVERY = "nvidia.com/enable-metrics", "nvidia.com/dynamo-discovery-backend"
+OLDEST = {"nvidia.com/dynamo-operator-origin-version": "0.9.0"}
 
 
 def test_two_annotations_of_the_graph_are_handed_down() -> None:
     graph = two(annotations={ENABLE_METRICS: "false", DISCOVERY: "test", "mine": "x"})
     for service in ("service1", "service2"):
-        assert world.component(graph, service)["annotations"] == {DISCOVERY: "test", ENABLE_METRICS: "false"}
+        found = world.component(graph, service)["annotations"]
+        assert found == {DISCOVERY: "test", ENABLE_METRICS: "false", **OLDEST}
 
 
 @pytest.mark.parametrize(
@@ -156,12 +158,12 @@ def test_two_annotations_of_the_graph_are_handed_down() -> None:
     ],
 )
 def test_newer_annotations_are_handed_down_too(key: str) -> None:
-    assert world.component(two(annotations={key: "x"}), "service2")["annotations"] == {key: "x"}
+    assert world.component(two(annotations={key: "x"}), "service2")["annotations"] == {**OLDEST, key: "x"}
 
 
 def test_services_own_annotation_wins() -> None:
     graph = two(service2={"annotations": {ENABLE_METRICS: "true", "a": "b"}}, annotations={ENABLE_METRICS: "false"})
-    assert world.component(graph, "service2")["annotations"] == {ENABLE_METRICS: "true", "a": "b"}
+    assert world.component(graph, "service2")["annotations"] == {ENABLE_METRICS: "true", "a": "b", **OLDEST}
 
 
 def test_services_labels_stay_under_the_operators() -> None:

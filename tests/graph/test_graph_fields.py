@@ -103,7 +103,8 @@ def test_set_has_the_graphs_labels_annotations_and_priority() -> None:
 
 def test_graph_without_these_fields_has_components_without_their_traces() -> None:
     spec = world.component(graph_of({"a": {}}), "a")
-    assert not {"extraPodMetadata", "annotations"} & spec.keys()
+    assert "extraPodMetadata" not in spec
+    assert spec["annotations"].keys() == {"nvidia.com/dynamo-operator-origin-version"}
 
 
 def judge(spec: dict[str, Any], **annotations: str) -> Verdict:

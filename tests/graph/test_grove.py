@@ -88,7 +88,8 @@ PARTS = (part("PodClique", "g-0-frontend", desired=2), part("PodCliqueScalingGro
 def test_single_node_services_become_cliques_without_groups() -> None:
     answer = ask(make.graph({"Frontend": make.service("frontend"), "Planner": make.service("planner")}))
     discovered = '{"Frontend":{"imagePullSecrets":[]},"Planner":{"imagePullSecrets":[]}}'
-    annotations = {"nvidia.com/discovered-for-pods": discovered}
+    origin = {"nvidia.com/dynamo-operator-origin-version": "0.9.0"}
+    annotations = {"nvidia.com/discovered-for-pods": discovered, **origin}
     metadata = pcs(answer)["metadata"]
     assert metadata["annotations"].pop(contract.ANNOTATION_RENDERING).startswith(f"{RENDERING_REVISION}.")
     assert metadata == {"name": "g", "namespace": "default", "annotations": annotations}

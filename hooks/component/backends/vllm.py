@@ -8,7 +8,7 @@
 | a node has enough, or the spec requests none | vLLM does not span nodes; a warning says so |
 
 An annotation chooses between multiprocessing and Ray. Without it, graphs that began with release 1.0 or later use
-multiprocessing, and older ones stay on Ray. With Ray, the nodes of graphs that began with 1.5 or later wait for it.
+multiprocessing, and older ones stay on Ray. Whatever needs Ray gets a warning if the image has none.
 
 Source: Dynamo operator, internal/dynamo/backend_vllm.go.
 """
@@ -33,7 +33,7 @@ from hooks.component.backends.shell import (
     warn_of_script,
     warn_of_unread_program,
 )
-from hooks.component.origin import MULTIPROCESSING_SINCE, RAY_READINESS_SINCE, began_with
+from hooks.component.origin import MULTIPROCESSING_SINCE, began_with
 from hooks.component.placement import Placement, Role
 from hooks.k8s.pods import add_named, field_env
 from hooks.k8s.types import Json
@@ -119,7 +119,7 @@ def launch_vllm(
     launched = _launch(mode, container, placement, local_engines=gpus // sizes.world)
     if placement.role is not Role.WORKER:
         return launched
-    if mode is NodeMode.RAY and began_with(annotations, RAY_READINESS_SINCE):
+    if mode is NodeMode.RAY:
         launched = replace(launched, init_containers=(_build_ray_wait_container(container, placement),))
     return replace(launched, container=without_probes(launched.container))
 
@@ -206,7 +206,8 @@ def _with_data_parallelism(container: Mapping[str, Json], placement: Placement, 
 def _build_ray_wait_container(container: Mapping[str, Json], placement: Placement) -> Mapping[str, Json]:
     """Build the init container that ends when the leader's Ray is healthy; the engine's image contains `ray`.
 
-    Upstream runs a script from a ConfigMap.
+    A worker that joins earlier is lost for good (ai-dynamo/dynamo#14108). Upstream waits in graphs that began with 1.5
+    or later alone, and runs a script from a ConfigMap.
     """
     address = f"{placement.leader_host}:{RAY_PORT}"
     command = ["/bin/sh", "-c", _WAIT_FOR_RAY, WAIT_FOR_RAY_CONTAINER, address]

@@ -91,7 +91,7 @@ def plan_grove(
         services,
         topology.get(WHOLE_GRAPH),
         termination_delay=settings.grove_termination_delay,
-        annotations={**_kept_decisions(components), **_volcano_queue(graph, settings)},
+        annotations={**_kept_decisions(graph, components), **_volcano_queue(graph, settings)},
     )
     if existing is not None and not existing.is_deleting:
         pod_clique_set = keep_immutable(pod_clique_set, existing.spec)
@@ -117,12 +117,13 @@ def build_grove(plan: GrovePlan) -> list[Manifest]:
     return [plan.pod_clique_set, *exposed] if has_set else exposed
 
 
-def _kept_decisions(components: Iterable[GraphServicePlan]) -> dict[str, str]:
-    """What was decided for services, in the annotations of components, which do not exist under Grove."""
+def _kept_decisions(graph: GraphDeployment, components: Iterable[GraphServicePlan]) -> dict[str, str]:
+    """What was decided for the graph or for services, in annotations of components, which do not exist under Grove."""
     name = contract.ANNOTATION_NAMESPACE_PREFIX
     found = (component.spec.get("annotations", {}).get(name) for component in components)
-    decided = next(filter(None, found), "")
-    return {name: decided} if decided else {}
+    origin = graph.metadata.annotations.get(contract.ANNOTATION_ORIGIN_VERSION, "")
+    decided = {name: next(filter(None, found), ""), contract.ANNOTATION_ORIGIN_VERSION: origin}
+    return {key: value for key, value in decided.items() if value}
 
 
 def _build_set(

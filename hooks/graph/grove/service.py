@@ -20,6 +20,7 @@ from hooks.component.explain import explain_missing
 from hooks.component.exposure import build_exposure
 from hooks.component.mpi_key import ObservedKey
 from hooks.component.observe import ObservedComponent, Workloads
+from hooks.component.origin import UNWRITTEN
 from hooks.component.placement import Orchestrator, Placement, Role, clique_name, plan_roles
 from hooks.component.plan import ComponentPlan, plan_component
 from hooks.component.pod_template import PodPlan, build_pod
@@ -175,6 +176,7 @@ def _seen_by_component(seen: ObservedGraph) -> ObservedComponent:
         registry_secrets=seen.registry_secrets,
         has_virtual_services=kinds.VIRTUAL_SERVICE in seen.installed,
         has_leader_worker_sets=False,
+        origin=UNWRITTEN,  # the graph has decided, and its set never gets further cliques
     )
 
 

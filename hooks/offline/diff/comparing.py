@@ -159,7 +159,7 @@ def _compare(change: _Change, grounds: Grounds) -> Difference:
         written={key: pair for key, pair in change.written.items() if key not in refused},
         refused=[Notice(id=key, text=text) for key, text in refused.items()],
         stored=[Notice(id=key, text=text) for key, text in find_stored(verdicts, before, after)],
-        notes=_find_kept(before, after, fresh, refused),
+        notes=(*_find_kept(before, after, fresh, refused), *verdicts.warnings),
     )
     return found if change.tried is None else _try_children(found, after.world, change.tried)
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from hooks.offline.diff.comparing import compare_manifests
 from hooks.offline.diff.plan import Difference
 from hooks.offline.manifests.git_revisions import load_revision
-from hooks.offline.manifests.inputs import Selection
+from hooks.offline.manifests.inputs import EVERYTHING, Selection
 from hooks.offline.manifests.reading import Loaded
 from hooks.offline.manifests.together import load_together
 from hooks.offline.processes import spread_over_processes, without_collections
@@ -16,13 +16,13 @@ from hooks.settings import Settings
 class ComparedFiles:
     """Two files or directories; with a `revision` of git, any number, each with itself at that revision.
 
-    `values` are files of values for Helm.
+    `selection` says how they are read.
     """
 
     files: tuple[str, ...]
     revision: str
     namespace: str
-    values: tuple[str, ...] = ()
+    selection: Selection = EVERYTHING
 
 
 def compare_files(
@@ -42,8 +42,7 @@ def compare_files(
 
 def _load(compared: ComparedFiles) -> tuple[Loaded, Loaded]:
     if not compared.revision:
-        selection = Selection(values=compared.values)
-        old, new = (load_together([path], compared.namespace, selection) for path in compared.files)
+        old, new = (load_together([path], compared.namespace, compared.selection) for path in compared.files)
         return old, new
-    found = load_revision(compared.revision, compared.files, compared.namespace, compared.values)
+    found = load_revision(compared.revision, compared.files, compared.namespace, compared.selection)
     return found.old, found.new

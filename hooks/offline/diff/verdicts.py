@@ -5,24 +5,30 @@ object invalid, else what it says.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from hooks import contract
 from hooks.admission.rules import RULES
-from hooks.k8s.types import Manifest, gvk_of, plural_of
+from hooks.graph.origin import with_kept_origin
+from hooks.k8s.types import Manifest, ReadManifest, gvk_of, plural_of
 from hooks.metacontroller.controllers import declared_kinds
 from hooks.offline.manifests.document import Document
 from hooks.problems import Problem
-from hooks.validation.review import Review
+from hooks.validation.review import Review, Verdict
 from hooks.world.objects import ObjectId, World
 from hooks.world.settling import Grounds, Settled
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdicts:
-    """Sentences by object: `refused` ones stay as they are, `doubted` ones are stored although a rule is broken."""
+    """Sentences by object: `refused` ones stay as they are, `doubted` ones are stored although a rule is broken.
+
+    `warnings` are those that an object has and did not have before.
+    """
 
     refused: Mapping[ObjectId, str] = field(default_factory=dict)
     doubted: Mapping[ObjectId, str] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
 
 
 def judge_changes(
@@ -33,15 +39,23 @@ def judge_changes(
     *,
     admission: bool | None,
 ) -> Verdicts:
-    """What is said of the changes of existing objects; `admission` is None where that is unknown."""
+    """What is said of new objects and of changes; `admission` is None where that is unknown."""
     installed = frozenset(declared_kinds(grounds.world.installed))
     reviews = {
-        key: Review(new=manifest, old=old, user=None, settings=grounds.facts.settings, installed=installed)
+        key: Review(
+            new=_begin(key, manifest, before),
+            old=None if old is None else _begin(key, old, before),
+            user=None,
+            settings=grounds.facts.settings,
+            installed=installed,
+        )
         for key, manifest in wanted.items()
-        if (old := before.find(key)) is not None and old != manifest and key in documents and documents[key].is_ours
+        if (old := before.find(key)) != manifest and key in documents and documents[key].is_ours
     }
-    refused, doubted = dict[ObjectId, str](), dict[ObjectId, str]()
-    for key, problems in zip(reviews, grounds.spread(_review, tuple(reviews.values())), strict=True):
+    refused, doubted, warnings = dict[ObjectId, str](), dict[ObjectId, str](), list[str]()
+    for key, judged in zip(reviews, grounds.spread(_review, tuple(reviews.values())), strict=True):
+        warnings += (f"{key}: {documents[key].as_written(warning).sentence}" for warning in judged.warnings)
+        problems = judged.problems if reviews[key].old is not None else ()
         if not problems:
             continue
         texts = "; ".join(dict.fromkeys(documents[key].as_written(problem).sentence for problem in problems))
@@ -52,7 +66,7 @@ def judge_changes(
         else:
             where = ", where it is registered" if admission is None else ", which is not registered here"
             doubted[key] = f"{texts} (admission would refuse it{where})"
-    return Verdicts(refused=refused, doubted=doubted)
+    return Verdicts(refused=refused, doubted=doubted, warnings=tuple(warnings))
 
 
 def find_stored(verdicts: Verdicts, before: Settled, after: Settled) -> Iterator[tuple[ObjectId, str]]:
@@ -75,5 +89,20 @@ def _is_of_api_server(key: ObjectId, problems: Sequence[Problem]) -> bool:
     return any(problem.rule in own for problem in problems)
 
 
-def _review(reviews: Sequence[Review]) -> list[tuple[Problem, ...]]:
-    return [RULES[plural_of(gvk_of(review.new))](review).problems for review in reviews]
+def _begin(key: ObjectId, manifest: ReadManifest, before: World) -> ReadManifest:
+    """The object with what its live children keep, and it does not say."""
+    return with_kept_origin(manifest, before.owned.get(key, {}).values()) if key.is_a(contract.GRAPH) else manifest
+
+
+def _review(reviews: Sequence[Review]) -> list[Verdict]:
+    return [_judge(review) for review in reviews]
+
+
+def _judge(review: Review) -> Verdict:
+    """The verdict, without warnings that the old object has too."""
+    rule = RULES[plural_of(gvk_of(review.new))]
+    verdict = rule(review)
+    if review.old is None or not verdict.warnings:
+        return verdict
+    known = rule(replace(review, new=review.old, old=None)).warnings
+    return replace(verdict, warnings=tuple(one for one in verdict.warnings if one not in known))

@@ -2,14 +2,14 @@
 
 import subprocess
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from hooks.offline.manifests.built.tools import CHART, KUSTOMIZATIONS
 from hooks.offline.manifests.directories import SUFFIXES, list_files
-from hooks.offline.manifests.inputs import Selection
+from hooks.offline.manifests.inputs import EVERYTHING, Selection
 from hooks.offline.manifests.reading import Loaded
 from hooks.offline.manifests.together import load_together
 
@@ -29,11 +29,13 @@ class RevisionSides:
     new: Loaded
 
 
-def load_revision(revision: str, paths: Sequence[str], namespace: str, values: Sequence[str] = ()) -> RevisionSides:
+def load_revision(
+    revision: str, paths: Sequence[str], namespace: str, selection: Selection = EVERYTHING
+) -> RevisionSides:
     """Both sides of files and directories, which are relative to the current directory.
 
     A path that has files on one side only is empty on the other. One that has none on either is a problem of the new
-    side. `values` are files of values for Helm, each as it was at the revision; one that it does not have, as now.
+    side. Of `selection`, files of values for Helm are as they were at the revision; one that it does not have, as now.
 
     Raises:
         GitFailed: git is missing, this is no repository, it has no such revision, or a path is outside of it.
@@ -46,13 +48,14 @@ def load_revision(revision: str, paths: Sequence[str], namespace: str, values: S
         olds = [Path(folder) / place for place in places]
         had = [str(old) for old in olds if _has_files(old)]
         has = [path for path, old in zip(paths, olds, strict=True) if _has_files(Path(path)) or not _has_files(old)]
-        before = Selection(
+        before = replace(
+            selection,
             rename=partial(_name_as_git, folder, revision),
-            values=tuple(_find_then(one, Path(folder), top) for one in values),
+            values=tuple(_find_then(one, Path(folder), top) for one in selection.values),
         )
         return RevisionSides(
             old=load_together(had, namespace, before) if had else _EMPTY,
-            new=load_together(has, namespace, Selection(values=tuple(values))) if has else _EMPTY,
+            new=load_together(has, namespace, selection) if has else _EMPTY,
         )
 
 

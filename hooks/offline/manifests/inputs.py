@@ -34,12 +34,14 @@ class InputFile:
 class Selection:
     """How arguments are read: `rename` gives the name of a path, `exclude` are patterns of files to leave out.
 
-    `values` are files of values for Helm.
+    `values` are files of values for Helm, `origin` is the release with which graphs began that do not say one; empty
+    for new graphs.
     """
 
     rename: Callable[[str], str] = str
     exclude: tuple[str, ...] = ()
     values: tuple[str, ...] = ()
+    origin: str = ""
 
     def is_excluded(self, path: str) -> bool:
         """Whether a pattern is the path, one of the directories above it, or the name of one of them.

@@ -23,6 +23,7 @@ from hooks.offline.manifests.files import read_file
 from hooks.offline.manifests.inputs import EVERYTHING, InputFile, Selection, expand
 from hooks.offline.manifests.loaded import LeftOut, Loaded, ManifestFaults, find_unknown, parse_text, read_found
 from hooks.offline.manifests.objects import read_documents
+from hooks.offline.manifests.origins import with_origin
 from hooks.problems import HERE, METADATA, Problem
 from hooks.rules import reading as rules
 
@@ -39,7 +40,7 @@ def load_manifests(paths: Iterable[str], namespace: str, selection: Selection = 
     objects that are not about Dynamo have no problems.
     """
     parts = [_read_file(file, namespace, selection) for file in expand(paths, selection)]
-    documents = [document for part in parts for document in part.documents]
+    documents = with_origin((document for part in parts for document in part.documents), selection.origin)
     return Loaded(
         documents=tuple(_mark_duplicates(documents)),
         unreadable=tuple(fault for part in parts for fault in part.unreadable),

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from hooks.api.component_spec import ResourceItem, Resources
+from hooks.api.component_spec import ComponentSpec, ResourceItem, Resources
 from hooks.component.backends import Backend
 from hooks.component.backends.launched import Launched
 from hooks.component.launch import launch
@@ -73,12 +73,13 @@ def launched(
 ) -> Launched:
     """A main container of a service `Worker` in its place, with GPUs as the spec's limit and request say."""
     resources = Resources(limits=ResourceItem(gpu=limit), requests=ResourceItem(gpu=request))
+    extra = {"mainContainer": {"image": container.get("image", "")}}
+    spec = ComponentSpec(resources=resources, annotations=annotations or {}, extra_pod_spec=extra)
     return launch(
         {"name": "main", "command": list(command), "args": list(args), **PROBES, **container},
         Placement(role=role, orchestrator=orchestrator, node_count=nodes, service="Worker"),
         backend=backend,
-        resources=resources,
-        annotations=annotations or {},
+        spec=spec,
         mpi_secret=SECRET,
     )
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from hooks.api.component_spec import Resources
+from hooks.api.component_spec import ComponentSpec
 from hooks.component.backends import Backend
 from hooks.component.launch import launch
 from hooks.component.placement import Orchestrator, Placement, Role
@@ -21,9 +21,9 @@ SPELLINGS = {"long": ON_RAY, "equals": [*ELASTIC, "--data-parallel-backend=ray"]
 def launched(role: Role, args: list[str], backend: Backend = Backend.VLLM, **fields: Any) -> dict[str, Any]:
     nodes = 1 if role is Role.MAIN else 2
     place = Placement(role=role, orchestrator=Orchestrator.LWS, node_count=nodes, service="w")
-    resources = Resources.model_validate({"limits": {"gpu": "2"}})
+    spec = ComponentSpec.model_validate({"resources": {"limits": {"gpu": "2"}}})
     container = {"command": COMMAND, "args": args, **fields}
-    result = launch(container, place, backend=backend, resources=resources, annotations={}, mpi_secret="")
+    result = launch(container, place, backend=backend, spec=spec, mpi_secret="")
     return dict(result.container)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from hooks.api.component_spec import ResourceItem, Resources
+from hooks.api.component_spec import ComponentSpec, ResourceItem, Resources
 from hooks.component.backends import Backend
 from hooks.component.backends.launched import PROBES, Launched
 from hooks.component.launch import launch
@@ -200,8 +200,7 @@ def test_gpus_are_counted_from_limits_then_requests(
         {"command": ["python3", *MODULE], "args": ["-tp", "4"], "resources": base},
         Placement(role=LEADER, orchestrator=GROVE, node_count=2, service="w"),
         backend=Backend.VLLM,
-        resources=Resources(limits=limits, requests=requests),
-        annotations={},
+        spec=ComponentSpec(resources=Resources(limits=limits, requests=requests)),
         mpi_secret="",
     )
     assert ("ray start" in result.container["args"][-1]) is big
@@ -269,14 +268,15 @@ def test_executor_is_that_of_the_operator_that_created_the_graph(annotations: di
     ("role", "annotations", "waits"),
     [
         (WORKER, {ORIGIN: "1.5.0", EXECUTOR: "ray"}, ["wait-for-leader-ray"]),
-        (WORKER, {ORIGIN: "1.4.9", EXECUTOR: "ray"}, []),
-        (WORKER, {EXECUTOR: "ray"}, []),
-        (WORKER, {}, []),
+        (WORKER, {ORIGIN: "1.4.9", EXECUTOR: "ray"}, ["wait-for-leader-ray"]),
+        (WORKER, {EXECUTOR: "ray"}, ["wait-for-leader-ray"]),
+        (WORKER, {}, ["wait-for-leader-ray"]),
         (LEADER, {ORIGIN: "1.5.0", EXECUTOR: "ray"}, []),
+        (LEADER, {}, []),
         (WORKER, {ORIGIN: "1.5.0"}, ["wait-for-leader-mp"]),
     ],
 )
-def test_node_waits_for_ray_if_its_graph_began_with_release_1_5(
+def test_node_waits_for_its_leaders_ray_whenever_its_graph_began(
     role: Role, annotations: dict[str, str], waits: list[str]
 ) -> None:
     result = launched(role, args=BIG, annotations=annotations)
@@ -440,7 +440,7 @@ def test_running_worker_starts_at_the_rank_of_its_first_engine(
 def test_single_node_of_any_engine_is_left_as_it_is(backend: Backend) -> None:
     container = {"command": ["python3", *MODULE], "args": BIG, **running.PROBES}
     placement = Placement(role=Role.MAIN, orchestrator=GROVE, node_count=1, service="w")
-    result = launch(container, placement, backend=backend, resources=None, annotations={}, mpi_secret="s")
+    result = launch(container, placement, backend=backend, spec=ComponentSpec(), mpi_secret="s")
     assert result == Launched(container=container)
 
 
@@ -449,9 +449,9 @@ def test_container_that_is_given_is_not_changed() -> None:
     container = {"command": ["python3", *MODULE], "args": BIG, **lists, **running.PROBES}
     before = json.dumps(container)
     placement = Placement(role=WORKER, orchestrator=GROVE, node_count=2, service="w")
-    resources = Resources(limits=ResourceItem(gpu="8"))
+    spec = ComponentSpec(resources=Resources(limits=ResourceItem(gpu="8")), annotations={EXECUTOR: "mp"})
     for backend in Backend:
-        launch(container, placement, backend=backend, resources=resources, annotations={EXECUTOR: "mp"}, mpi_secret="s")
+        launch(container, placement, backend=backend, spec=spec, mpi_secret="s")
     assert json.dumps(container) == before
 
 

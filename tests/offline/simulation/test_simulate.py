@@ -141,7 +141,7 @@ def test_statuses_are_printed_if_asked_for() -> None:
 
 def test_what_render_refuses_is_refused_before_anything_starts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hooks.cli.simulate.run_programs", pytest.fail)
-    result = _simulate(str(Path(EXAMPLE).with_name("vllm-ray-multinode.yaml")))
+    result = _simulate(str(Path(EXAMPLE).with_name("vllm-multinode.yaml")))
     assert (result.exit_code, result.stdout) == (1, "")
     assert "spec.services[VllmWorker].multinode.nodeCount: " in result.stderr
 

@@ -19,7 +19,7 @@ from tests.offline.simulator.hooked import build_cluster
 LWS = ("lws", "volcano")
 EXAMPLES = [
     Path(__file__).parents[3] / "examples" / f"{name}-multinode.yaml"
-    for name in ("sglang-disagg", "trtllm-disagg", "vllm-dp", "vllm-ray")
+    for name in ("sglang-disagg", "trtllm-disagg", "vllm-dp", "vllm")
 ]
 KEY = {
     "apiVersion": "v1",
@@ -278,10 +278,10 @@ def test_copy_of_the_ssh_key_goes_when_it_is_needed_no_more() -> None:
 
 
 def test_command_simulate_brings_an_example_to_ready() -> None:
-    path = next(path for path in EXAMPLES if path.stem == "vllm-ray-multinode")
+    path = next(path for path in EXAMPLES if path.stem == "vllm-multinode")
     result = CliRunner().invoke(
         simulate, ["--speed", "200", "--with", "lws,volcano", "--given", "Secret/hf-token-secret", str(path)]
     )
     assert result.exit_code == 0, result.stderr
-    assert "LeaderWorkerSet vllm-ray-vllmworker-1" in result.stdout
+    assert "LeaderWorkerSet vllm-multinode-vllmworker-1" in result.stdout
     assert "components 2/2; pods 5 Ready" in result.stderr
