@@ -63,7 +63,8 @@ Where is …?
 * why a pod is not ready: hooks/k8s/pod_reasons.py, hooks/k8s/container_reasons.py
 * what a hook reads on demand, and when: hooks/component/queries.py, hooks/graph/queries.py, hooks/policy/looking.py
 * how it is read, and asked again with it: hooks/clients/query_reader.py, hooks/metacontroller/queries.py
-* which of many pods are read whole, and what stands for the others: hooks/clients/workload_pods.py, hooks/k8s/pod_summaries.py
+* which of many pods are read whole: hooks/clients/workload_pods.py
+* what stands for the pods that are not read whole: hooks/k8s/pod_summaries.py
 * what a namespace may make the hooks read: hooks/clients/read_budget.py
 * the deadline and the bound of what any other program answers: hooks/exchange
 * the types of what an API server answers: hooks/clients/manifests.py
