@@ -5,7 +5,8 @@ A map in four parts. An import points to an earlier part or stays in its own (`t
 **Ground**: what all others stand on. `k8s`, `problems` and `errors` know nothing of Dynamo. `api` has the types of the
 custom resources and converts between their versions, `crds` their definitions, `rules` the words of all rules,
 `validation` how rules judge an object. `contract` has what other programs read, `settings` the settings.
-`metacontroller` has the messages between Metacontroller and the hooks, `policy` what all hooks decide alike.
+`metacontroller` has the messages between Metacontroller and the hooks, `policy` what all hooks decide alike. `exchange`
+is how all of them ask other programs over HTTP.
 
 **Operator**: what runs in a cluster. `component` makes a Deployment, Services and an Ingress of a component. `graph`
 makes components or a PodCliqueSet of a graph, and has the hooks of requests and scaling adapters. `model` finds a
@@ -64,6 +65,11 @@ Where is …?
 * why a pod is not ready: hooks/k8s/pod_reasons.py, hooks/k8s/container_reasons.py
 * what a hook reads on demand, and when: hooks/component/queries.py, hooks/graph/queries.py, hooks/policy/looking.py
 * how it is read, and asked again with it: hooks/clients/query_reader.py, hooks/metacontroller/queries.py
+* which of many pods are read whole: hooks/clients/workload_pods.py
+* what stands for the pods that are not read whole: hooks/k8s/pod_summaries.py
+* what a namespace may make the hooks read: hooks/clients/read_budget.py
+* the deadline and the bound of what any other program answers: hooks/exchange
+* the types of what an API server answers: hooks/clients/manifests.py
 * the condition Ready: hooks/component/status.py, hooks/graph/status.py
 * what `kubectl get` shows: hooks/crds/definitions.py, hooks/crds/v1beta1.py, hooks/graph/overview.py
 * the condition Applied, and what differs from the wanted children: hooks/policy/applied_condition.py

@@ -11,7 +11,7 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
-from flask import Flask, Response, g, has_app_context, request
+from flask import Flask, Response, g, request
 
 from hooks import contract
 from hooks.api.base import build_models
@@ -41,8 +41,6 @@ from hooks.metacontroller.effects import (
 )
 from hooks.metacontroller.protocol import (
     CustomizeRequest,
-    ObjectQuery,
-    QueryAnswer,
     RelatedRule,
     SyncAnswer,
     SyncRequest,
@@ -66,9 +64,10 @@ from hooks.policy.conditions import reference_of
 from hooks.serving.call_report import report_call
 from hooks.serving.callers import RefuseCaller
 from hooks.serving.logs import log_bodies, log_call, logger
-from hooks.serving.metrics import Metrics, create_metrics, record_call, record_effects
+from hooks.serving.metrics import Metrics, create_metrics, record_call, record_effects, record_reads
 from hooks.serving.metrics_page import serve_prober_page
 from hooks.serving.origin import SYNC_ID, trace_fields
+from hooks.serving.waiting import wait_for, wait_for_objects
 from hooks.serving.web import BY_ITSELF, Record, ServedBy, create_bare_app, expect_token, read_body
 from hooks.settings import Settings
 from hooks.settings.facts import Facts
@@ -125,8 +124,8 @@ def all_hooks(
     ask_prober: AskProber, drop_keys: DropKeys, check: CheckAddresses, source: ObjectSource = NO_SOURCE
 ) -> dict[str, Hook]:
     """The route table: name in the path to hook; by the settings, each serves one namespace or all."""
-    source = _keep_answers(source)
-    asking = Asking(prober=ask_prober, check=check)
+    source = wait_for_objects(source)
+    asking = Asking(prober=ask_prober, check=wait_for(check))
     table = {
         "graph": Hook(
             kind=contract.GRAPH,
@@ -163,18 +162,6 @@ def all_hooks(
         ),
     }
     return {name: _confine(hook) for name, hook in table.items()}
-
-
-def _keep_answers(source: ObjectSource) -> ObjectSource:
-    """The same source; in a server, what it found is kept for a recording."""
-
-    def read(queries: Sequence[ObjectQuery]) -> Mapping[ObjectQuery, QueryAnswer]:
-        found = source.read(queries)
-        if has_app_context():
-            g.found = {**g.get("found", {}), **found}
-        return found
-
-    return replace(source, read=read)
 
 
 def _confine(hook: Hook) -> Hook:
@@ -371,6 +358,7 @@ def _end(response: Response, context: AppContext) -> Response:
     report = report_call(response, known)
     if "hook" in known:
         record_call(context.metrics, report)
+    record_reads(context.metrics, known.get("found", {}))
     more: dict[str, str] = {key: known[key] for key in ("fault", "effects") if key in known}
     if "traceparent" in known:
         more |= trace_fields(known["traceparent"])

@@ -52,7 +52,10 @@ class PlayedApiServer:
         return act[method](path, body)
 
     def _get(self, path: str, _body: Any) -> Answer:
-        return _tell(self.objects[path]) if path in self.objects else _refuse(404)
+        if path not in self.objects:
+            return _refuse(404)
+        found = self.objects[path]
+        return _tell({**found, "metadata": {"name": path.rpartition("/")[2], **found.get("metadata", {})}})
 
     def _post(self, path: str, body: Any) -> Answer:
         path = f"{path}/{body['metadata']['name']}"

@@ -21,6 +21,8 @@ SHELL = (
     "hooks.app",
     "hooks.cli",
     "hooks.clients",
+    "hooks.exchange.asking",
+    "hooks.exchange.connections",
     "hooks.metacontroller.install_files",
     "hooks.metacontroller.request_body",
     "hooks.metacontroller.resting",
@@ -50,7 +52,9 @@ SHELL = (
     "hooks.testing",
 )
 """What may use the network, threads, files, the environment or a clock."""
-PURE_CLIENTS = frozenset(f"hooks.clients.{name}" for name in ("event_objects", "key_removal", "stored_objects"))
+PURE_CLIENTS = frozenset(
+    f"hooks.clients.{name}" for name in ("event_objects", "key_removal", "manifests", "stored_objects")
+)
 PROBER_DECISIONS = frozenset(
     f"hooks.model.prober.{name}"
     for name in (
@@ -69,7 +73,8 @@ YAML_TYPES = frozenset({"Dumper", "ScalarNode"})
 FLOORS = {
     **dict.fromkeys(("hooks.errors", "hooks.k8s", "hooks.problems"), 0),
     **dict.fromkeys(("hooks.contract", "hooks.rules", "hooks.settings"), 1),
-    **dict.fromkeys(("hooks.api", "hooks.crds", "hooks.metacontroller", "hooks.policy", "hooks.validation"), 1),
+    **dict.fromkeys(("hooks.api", "hooks.crds", "hooks.exchange", "hooks.metacontroller", "hooks.policy"), 1),
+    **dict.fromkeys(("hooks.validation",), 1),
     **dict.fromkeys(("hooks.api.conversion", "hooks.component", "hooks.serving", "hooks.world.spreading"), 2),
     **dict.fromkeys(("hooks.graph", "hooks.model"), 3),
     **dict.fromkeys(("hooks.admission", "hooks.world"), 4),

@@ -28,7 +28,7 @@ class InstalledKinds:
         """Ask the API server; while it does not answer, its last answer counts."""
         try:
             with self.server.converse(_REQUEST_SECONDS) as talk:
-                self._found = frozenset(kind for kind in OPTIONAL_CHILD_KINDS if is_served(talk.find, kind))
+                self._found = frozenset(kind for kind in OPTIONAL_CHILD_KINDS if is_served(talk.read, kind))
         except Refused as refused:
             logger.warning("kinds of the cluster not read: %s", refused)
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 from hooks import contract
 from hooks.api.base import read_parent
 from hooks.api.graph import GraphDeployment
-from hooks.clients.api_server import ApiServer, Refused, collection_path
+from hooks.clients.api_server import ApiServer, Refused, collection_path, read_objects
 from hooks.graph.namespace_prefix import extends, sees_workers_of
 from hooks.k8s.types import name_of, plural_of
 from hooks.problems import METADATA, Problem
@@ -60,7 +60,7 @@ def _read_graphs(server: ApiServer, namespace: str, name: str) -> Iterator[Graph
     """
     path = f"{collection_path(contract.GRAPH, namespace)}?limit={_MOST}"
     with server.converse(DEADLINE_SECONDS) as talk:
-        found = talk.ask("GET", path).body
-    for item in found.get("items") or ():
+        found = read_objects(talk.ask("GET", path), f"GET {path}", contract.GRAPH)
+    for item in found:
         if extends(name, name_of(item)):
             yield read_parent(GraphDeployment, item)[0]

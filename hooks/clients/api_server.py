@@ -1,33 +1,47 @@
 """Requests to the Kubernetes API server with the pod's own ServiceAccount, and one deadline for a conversation."""
 
+import json
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-import requests
-
+from hooks.clients.manifests import check_manifest, read_continue, read_items
+from hooks.exchange.asking import MIB, HttpClient, Limits, Reply, Unanswered
+from hooks.exchange.connections import BoundedAdapter
+from hooks.exchange.documents import Unreadable, parse_object
 from hooks.k8s.names import is_dns_label, is_subdomain
-from hooks.k8s.types import GroupVersionKind, plural_of
+from hooks.k8s.types import GroupVersionKind, ReadManifest, plural_of
 
 ACCOUNT_FOLDER = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 PAGE = 500
-"""How many objects one answer to a list holds at most."""
+"""How many objects one answer to a list holds at most; fewer where so many are too large for one answer."""
+MOST_BYTES = 4 * MIB
+"""The largest answer; an object has at most some 1.5 MiB."""
 MERGE_PATCH = "application/merge-patch+json"
 APPLY_PATCH = "application/apply-patch+yaml"
 
 
 class Refused(Exception):
-    """The API server refused the request, or did not answer (`status` is 0); the message is a sentence."""
+    """The API server refused the request, or gave no answer that can be used (`status` is 0); the text is a sentence.
 
-    def __init__(self, message: str, status: int = 0) -> None:
+    `why` is the cause in half a sentence, without the request. `is_unreachable`: no connection came about.
+    """
+
+    def __init__(self, message: str, status: int = 0, *, why: str = "", is_unreachable: bool = False) -> None:
         super().__init__(message)
         self.status = status
+        self.why = why
+        self.is_unreachable = is_unreachable
+
+
+class TooLarge(Refused):
+    """The answer has more bytes than it may."""
 
 
 def collection_path(kind: GroupVersionKind, namespace: str = "") -> str:
@@ -51,7 +65,7 @@ def object_path(kind: GroupVersionKind, namespace: str, name: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerAnswer:
-    """An HTTP status, and the JSON object in the body; {} if the body is something else."""
+    """An HTTP status, and the JSON object in the body; {} for a refusal that has none."""
 
     status: int
     body: Mapping[str, Any]
@@ -89,19 +103,34 @@ class ApiServer:
     @contextmanager
     def converse(self, seconds: float) -> Iterator["Conversation"]:
         """Open a conversation whose requests must all end within `seconds`."""
-        with requests.Session() as session:
-            session.trust_env = False  # no proxy or netrc of the environment
-            yield Conversation(server=self, session=session, seconds=seconds, until=self.clock() + seconds)
+        client = HttpClient(transport=BoundedAdapter(MOST_BYTES), verify=str(self.ca_file))
+        try:
+            yield Conversation(server=self, client=client, seconds=seconds, until=self.clock() + seconds)
+        finally:
+            client.close()
+
+
+@dataclass(slots=True)
+class Taken:
+    """The bytes of all answers so far."""
+
+    size: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conversation:
-    """Requests that share one connection and one deadline."""
+    """Requests that share one connection and one deadline; no answer has more than `most_bytes`."""
 
     server: ApiServer
-    session: requests.Session
+    client: HttpClient
     seconds: float
     until: float
+    most_bytes: int = MOST_BYTES
+    taken: Taken = field(default_factory=Taken)
+
+    def limited(self, most_bytes: int) -> "Conversation":
+        """The same conversation, with answers of at most so many bytes."""
+        return replace(self, most_bytes=most_bytes)
 
     def ask(
         self,
@@ -110,32 +139,75 @@ class Conversation:
         body: Mapping[str, Any] | None = None,
         *,
         also: tuple[HTTPStatus, ...] = (),
-        patch: str = MERGE_PATCH,
+        form: str = "",
     ) -> ServerAnswer:
-        """The answer to one request: a success, or a status in `also`; `patch` is the content type of a PATCH.
+        """The answer to one request: a success, or a status in `also`.
+
+        `form` is the content type of a PATCH, or that in which a GET wants the answer.
 
         Raises:
             Refused: any other status, no answer in time, or the deadline has passed already.
         """
         left = self.until - self.server.clock()
         if left <= 0:
-            raise Refused(f"{method} {path}: not sent, because earlier requests took the {self.seconds:g} s allowed")
+            why = f"earlier requests took the {self.seconds:g} s allowed"
+            raise Refused(f"{method} {path}: not sent, because {why}", why=why)
         try:
-            headers = write_headers(write_bearer(self.server.token_file.read_text().strip()), method, body, patch)
-            options: dict[str, Any] = {"timeout": left, "verify": str(self.server.ca_file), "allow_redirects": False}
-            response = self.session.request(method, self.server.url + path, headers=headers, json=body, **options)
-        except (requests.RequestException, OSError) as error:
-            raise Refused(f"{method} {path}: {error}") from error
-        return read_answer(response, f"{method} {path}", also)
+            headers = write_headers(write_bearer(self.server.token_file.read_text().strip()), method, body, form)
+        except OSError as error:
+            raise Refused(f"{method} {path}: {error}", why="the account's token cannot be read") from error
+        request, limits = f"{method} {path}", Limits(seconds=left, most_bytes=self.most_bytes)
+        try:
+            reply = ask_server(self.client, request, self.server.url + path, headers=headers, body=body, limits=limits)
+        except TooLarge:
+            self.taken.size += self.most_bytes
+            raise
+        self.taken.size += len(reply.body)
+        return read_answer(reply, request, also)
 
-    def find(self, path: str) -> Mapping[str, Any] | None:
-        """The object at a path; None if it does not exist.
+    def read(self, path: str, form: str = "") -> Mapping[str, Any] | None:
+        """The JSON object at a path; None if it does not exist.
 
         Raises:
             Refused: any other status, no answer in time, or the deadline has passed already.
         """
-        answer = self.ask("GET", path, also=(HTTPStatus.NOT_FOUND,))
+        answer = self.ask("GET", path, also=(HTTPStatus.NOT_FOUND,), form=form)
         return None if answer.status == HTTPStatus.NOT_FOUND else answer.body
+
+    def find(self, path: str, kind: GroupVersionKind | None = None) -> ReadManifest | None:
+        """The object at a path, whose metadata can be read, and with a kind the rest too; None if it does not exist.
+
+        Raises:
+            Refused: any other status, no answer in time, no object, or the deadline has passed already.
+        """
+        found = self.read(path)
+        try:
+            return None if found is None else check_manifest(found, kind)
+        except Unreadable as unreadable:
+            raise describe_unreadable(f"GET {path}", unreadable) from unreadable
+
+
+def ask_server(
+    client: HttpClient,
+    request: str,
+    url: str,
+    *,
+    headers: Mapping[str, str],
+    body: Mapping[str, Any] | None,
+    limits: Limits,
+) -> Reply:
+    """The reply to a request, which is named as in messages: its method, a space, and the rest.
+
+    Raises:
+        Refused: there is none.
+    """
+    data = None if body is None else json.dumps(body, allow_nan=False).encode()
+    try:
+        return client.ask(request.partition(" ")[0], url, limits=limits, headers=headers, body=data)
+    except Unanswered as unanswered:
+        kind = TooLarge if unanswered.is_too_large else Refused
+        is_unreachable = unanswered.is_unreachable
+        raise kind(f"{request}: {unanswered}", why=str(unanswered), is_unreachable=is_unreachable) from unanswered
 
 
 def write_bearer(token: str) -> str:
@@ -150,53 +222,84 @@ def write_bearer(token: str) -> str:
 
 
 def write_headers(
-    authorization: str, method: str, body: Mapping[str, Any] | None = None, patch: str = MERGE_PATCH
+    authorization: str, method: str, body: Mapping[str, Any] | None = None, form: str = ""
 ) -> dict[str, str]:
-    """The headers of a request; without an authorization if that is empty."""
-    headers = {"Accept": "application/json", **({"Authorization": authorization} if authorization else {})}
+    """The headers of a request; without an authorization if that is empty. `form` is as `Conversation.ask` has it."""
+    accept = form if form and method == "GET" else "application/json"
+    headers = {"Accept": accept, **({"Authorization": authorization} if authorization else {})}
     if body is not None:
-        headers["Content-Type"] = patch if method == "PATCH" else "application/json"
+        headers["Content-Type"] = (form or MERGE_PATCH) if method == "PATCH" else "application/json"
     return headers
 
 
 def read_pages(read: Callable[[Mapping[str, str | int]], ServerAnswer], **query: str) -> Iterator[ServerAnswer]:
-    """The pages of a list, of which `read` reads one by a query.
+    """The pages of a list, of which `read` reads one by a query; one that is too large is read in smaller parts.
 
     If the server forgets the list between two pages (410), and `read` allows that, the list is read again, so an object
     may come twice.
+
+    Raises:
+        Refused: a page cannot be read, also if it has one object only.
     """
-    more = ""
+    more, page = "", PAGE
     while True:
-        answer = read({"limit": PAGE, **query, **({"continue": more} if more else {})})
+        try:
+            answer = read({"limit": page, **query, **({"continue": more} if more else {})})
+            following = read_continue(answer.body)
+        except TooLarge:
+            if page == 1:
+                raise
+            page = max(1, page // 4)
+            continue
+        except Unreadable as unreadable:
+            raise describe_unreadable("a list", unreadable) from unreadable
         yield answer
-        more = str((answer.body.get("metadata") or {}).get("continue") or "")
+        more = following
         if not more and answer.status != HTTPStatus.GONE:
             return
 
 
-def is_served(read: Callable[[str], Mapping[str, Any] | None], kind: GroupVersionKind) -> bool:
-    """Whether discovery, of which `read` reads a path, names the kind; every account may read discovery."""
-    group = read(f"/apis/{kind.api_version}") or {}
-    return any(resource.get("kind") == kind.kind for resource in group.get("resources") or ())
-
-
-def read_answer(response: requests.Response, request: str, also: tuple[HTTPStatus, ...] = ()) -> ServerAnswer:
-    """The answer in a response, if it is a success or a status in `also`; `request` names the request in messages.
+def read_objects(page: ServerAnswer, what: str, kind: GroupVersionKind | None = None) -> list[ReadManifest]:
+    """The objects of a page of a list, as `check_manifest` has them; `what` names the list in messages.
 
     Raises:
-        Refused: any other status; the message has what the API server says.
+        Refused: one of them is something else.
     """
-    answer = ServerAnswer(status=response.status_code, body=read_body(response))
-    if answer.status in also or HTTPStatus.OK <= answer.status < HTTPStatus.MULTIPLE_CHOICES:
-        return answer
-    reason = answer.body.get("message") or response.reason
-    raise Refused(f"{request}: {answer.status} {reason}", answer.status)
-
-
-def read_body(response: requests.Response) -> Mapping[str, Any]:
-    """The body as a JSON object; {} if it is something else, as from a proxy."""
     try:
-        answer = response.json()
-    except requests.JSONDecodeError:
-        return {}
-    return answer if isinstance(answer, dict) else {}
+        return read_items(page.body, kind)
+    except Unreadable as unreadable:
+        raise describe_unreadable(what, unreadable) from unreadable
+
+
+def describe_unreadable(request: str, unreadable: Unreadable) -> Refused:
+    """What an answer that cannot be read comes to; `request` names the request in messages."""
+    return Refused(f"{request}: the API server answers what cannot be read: {unreadable}", why=_UNREADABLE)
+
+
+_UNREADABLE = "the API server answers what cannot be read"
+
+
+def is_served(read: Callable[[str], Mapping[str, Any] | None], kind: GroupVersionKind) -> bool:
+    """Whether discovery, of which `read` reads a path, names the kind; every account may read discovery."""
+    group = (read(f"/apis/{kind.api_version}") or {}).get("resources")
+    return isinstance(group, list) and any(isinstance(one, dict) and one.get("kind") == kind.kind for one in group)
+
+
+def read_answer(reply: Reply, request: str, also: tuple[HTTPStatus, ...] = ()) -> ServerAnswer:
+    """The answer in a reply, if it is a success or a status in `also`; `request` names the request in messages.
+
+    Raises:
+        Refused: any other status, and the message has what the API server says; or a success that is no JSON object.
+    """
+    is_success = HTTPStatus.OK <= reply.status < HTTPStatus.MULTIPLE_CHOICES
+    try:
+        body = parse_object(reply.body)
+    except Unreadable as unreadable:
+        if is_success:
+            raise describe_unreadable(request, unreadable) from unreadable
+        body = {}
+    if reply.status in also or is_success:
+        return ServerAnswer(status=reply.status, body=body)
+    said = body.get("message")
+    reason = said if said and isinstance(said, str) else reply.reason
+    raise Refused(f"{request}: {reply.status} {reason}", reply.status)

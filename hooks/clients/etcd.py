@@ -4,14 +4,15 @@ Source: etcd, "gRPC gateway", and api/etcdserverpb/rpc.proto, DeleteRangeRequest
 """
 
 import base64
+import json
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from urllib.parse import urlsplit
 
-import requests
-
+from hooks.exchange.asking import MIB, HttpClient, Limits, Unanswered, open_client
+from hooks.exchange.documents import Unreadable, parse_object
 from hooks.metacontroller.effects import DropReport, EtcdPrefixDrop
 
 DEADLINE_SECONDS = 2.0
@@ -34,14 +35,15 @@ class EtcdClient:
 
     def drop(self, drop: EtcdPrefixDrop) -> DropReport:
         """Delete all keys with a prefix, at the first member that answers correctly; never raises."""
-        faults = []
-        with requests.Session() as session:
-            session.trust_env = False  # no proxy of the environment
+        faults, client = [], open_client()
+        try:
             for url, seconds in self._turns():
-                fault = _drop_at(session, url, drop.prefix, seconds)
+                fault = _drop_at(client, url, drop.prefix, seconds)
                 if not fault:
                     return DropReport(drop=drop)
                 faults.append(fault)
+        finally:
+            client.close()
         return DropReport(drop=drop, fault="; ".join(faults))
 
     def _turns(self) -> Iterator[tuple[str, float]]:
@@ -51,7 +53,7 @@ class EtcdClient:
             yield url, max(0.05, (until - self.clock()) / (len(self.urls) - index))
 
 
-def _drop_at(session: requests.Session, url: str, prefix: str, seconds: float) -> str:
+def _drop_at(client: HttpClient, url: str, prefix: str, seconds: float) -> str:
     """Why the keys may still be there; empty if they were deleted.
 
     The text is the same for the same cause, and leaves out a password in the URL.
@@ -59,21 +61,22 @@ def _drop_at(session: requests.Session, url: str, prefix: str, seconds: float) -
     parts = urlsplit(url)
     member = parts.netloc.rpartition("@")[2]
     body = {"key": _encode(prefix.encode()), "range_end": _encode(_end_of(prefix.encode()))}
+    limits, headers = Limits(seconds=seconds, most_bytes=MIB), {"Content-Type": "application/json"}
     try:
-        response = session.post(url + _PATH, json=body, timeout=seconds, allow_redirects=False)
-    except (requests.RequestException, ValueError):
-        return f"{member} does not answer"
-    if response.status_code != HTTPStatus.OK:
-        return f"{member} answered HTTP {response.status_code}"
-    return "" if _is_of_etcd(response) else f"{member} answered, but not as etcd does"
+        reply = client.ask("POST", url + _PATH, limits=limits, headers=headers, body=json.dumps(body).encode())
+    except Unanswered as unanswered:
+        return f"{member} answered, but not as etcd does" if unanswered.is_too_large else f"{member} does not answer"
+    if reply.status != HTTPStatus.OK:
+        return f"{member} answered HTTP {reply.status}"
+    return "" if _is_of_etcd(reply.body) else f"{member} answered, but not as etcd does"
 
 
-def _is_of_etcd(response: requests.Response) -> bool:
+def _is_of_etcd(body: bytes) -> bool:
     try:
-        answer = response.json()
-    except requests.JSONDecodeError:
+        answer = parse_object(body)
+    except Unreadable:
         return False
-    return isinstance(answer, dict) and isinstance(answer.get("header"), dict)
+    return isinstance(answer.get("header"), dict)
 
 
 def _end_of(prefix: bytes) -> bytes:

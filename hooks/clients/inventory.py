@@ -14,9 +14,10 @@ from dataclasses import dataclass, field
 from urllib.parse import urlencode
 
 from hooks import contract
-from hooks.clients.api_server import ApiServer, Conversation, Refused, collection_path, read_pages
+from hooks.clients.api_server import ApiServer, Conversation, Refused, collection_path, read_objects, read_pages
 from hooks.clients.namespace_locks import NO_LEASE, Clock, Lease, lease_path, parse_lease, put_lease
 from hooks.graph.outage import find_outages
+from hooks.k8s import kinds
 from hooks.k8s.conditions import READY, find_condition
 from hooks.k8s.deadlines import seconds_since
 from hooks.k8s.types import GroupVersionKind, Json, ReadManifest, name_of
@@ -70,7 +71,7 @@ class ResourceCounter:
 
     def _take_lease(self, talk: Conversation) -> bool:
         """Whether this process holds the Lease; takes it over once it has expired."""
-        found = talk.find(lease_path(self.namespace, LEASE_NAME))
+        found = talk.find(lease_path(self.namespace, LEASE_NAME), kinds.LEASE)
         lease, now = parse_lease(found) if found else NO_LEASE, self.clock()
         if lease.is_valid(now) and lease.holder != self.process:
             return False
@@ -97,7 +98,7 @@ class ResourceCounter:
         label, path = contract.LABEL_INSTALLATION, collection_path(kind, self.restricted_to)
         selector = f"{label}={self.installation}" if self.installation else f"!{label}"
         for page in read_pages(lambda asked: talk.ask("GET", f"{path}?{urlencode(asked)}"), labelSelector=selector):
-            yield from page.body.get("items") or ()
+            yield from read_objects(page, f"GET {path}", kind)
 
 
 def find_state(kind: GroupVersionKind, found: ReadManifest) -> str:

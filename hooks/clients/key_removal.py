@@ -51,6 +51,8 @@ def _find(server: ApiServer, parent: ReadManifest) -> ReadManifest | None:
     """The stored component with the parent's uid; None if it is gone, even if there is a new one of its name."""
     metadata = parent["metadata"]
     with server.converse(DEADLINE_SECONDS) as conversation:
-        found = conversation.find(object_path(contract.COMPONENT, metadata["namespace"], metadata["name"]))
+        found = conversation.find(
+            object_path(contract.COMPONENT, metadata["namespace"], metadata["name"]), contract.COMPONENT
+        )
     is_same = found is not None and bool(metadata.get("uid")) and found["metadata"].get("uid") == metadata["uid"]
     return found if is_same else None

@@ -16,6 +16,7 @@ from typing import Any
 
 from hooks import __version__, contract
 from hooks.clients.api_server import ApiServer, Conversation, Refused
+from hooks.k8s import kinds
 from hooks.k8s.names import is_dns_label
 from hooks.serving.background import start_repeating
 from hooks.serving.logs import logger
@@ -138,7 +139,7 @@ class LockReader:
 
     def _read(self, namespace: str) -> Lease:
         with self.server.converse(_REQUEST_SECONDS) as talk:
-            return parse_lease(talk.find(_path_of(namespace)) or {})
+            return parse_lease(talk.find(_path_of(namespace), kinds.LEASE) or {})
 
 
 @dataclass(slots=True, kw_only=True)
@@ -187,7 +188,7 @@ class OwnLock:
             Refused: the API server refuses a request, or does not answer.
         """
         with self.server.converse(_REQUEST_SECONDS) as talk:
-            found = talk.find(self._path)
+            found = talk.find(self._path, kinds.LEASE)
             lease, now = parse_lease(found or {}), self.clock()
             if self._is_due(lease, now, may_take=may_take):
                 wanted = Lease(holder=self.holder, renewed=now, seconds=LEASE_SECONDS)
@@ -203,7 +204,7 @@ class OwnLock:
             Refused: the API server refuses a request, or does not answer.
         """
         with self.server.converse(_RELEASE_SECONDS) as talk:
-            found = talk.find(self._path)
+            found = talk.find(self._path, kinds.LEASE)
             if found is None or parse_lease(found).holder != self.holder:
                 return
             gone = (HTTPStatus.CONFLICT, HTTPStatus.NOT_FOUND)

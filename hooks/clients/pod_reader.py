@@ -145,7 +145,7 @@ class PodReader:
             self._learn(dict.fromkeys(addresses, f"not called: {impossible}"), clock())
             return True
         try:
-            pod = conversation.find(path)
+            pod = conversation.find(path, kinds.POD)
         except Refused as refused:
             self._faults.note(namespace, refused, forbidden=_FORBIDDEN, what=" for the pod")
             return False

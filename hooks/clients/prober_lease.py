@@ -17,6 +17,7 @@ from typing import Any, Protocol
 from hooks.clients.api_server import ApiServer, Conversation, Refused
 from hooks.clients.namespace_locks import Lease, lease_path, parse_lease, put_lease
 from hooks.errors import LeaveAlone, ProberUnavailable
+from hooks.k8s import kinds
 from hooks.model.prober_client import ProberClient
 from hooks.model.prober_messages import Term
 from hooks.serving.logs import logger
@@ -102,7 +103,7 @@ class SharedLease:
         """Check the Lease: take it once its holder does not renew it, renew it, or give it up when the pod ends."""
         try:
             with self.server.converse(_REQUEST_SECONDS) as talk:
-                found = talk.find(self._path)
+                found = talk.find(self._path, kinds.LEASE)
                 holder = self._give_up(talk, found) if is_draining() else self._renew(talk, found)
         except (Refused, ProberUnavailable, LeaveAlone) as error:
             if str(error) != self._standing.fault:

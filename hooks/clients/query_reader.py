@@ -1,78 +1,94 @@
-"""Reads objects on demand from the API server, for what a sync would like to know: bounded in size, time and number.
+"""Reads objects on demand from the API server, for what a sync would like to know: bounded in bytes, time and number.
 
-An API server that is slow, refuses, or does not answer makes an answer vaguer, and never fails it. What was read a
-moment ago is used again, and nothing older: whether pods lack an image decides what they keep.
+An API server that is slow, refuses, answers something else, or does not answer makes an answer vaguer, and never fails
+it. What was read a moment ago is used again, and nothing older: whether pods lack an image decides what they keep.
 """
 
 import os
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from hooks.clients.api_server import ApiServer, Conversation, Refused, collection_path, object_path
+from hooks.clients.api_server import ApiServer, Conversation, Refused, collection_path, describe_unreadable, object_path
+from hooks.clients.manifests import read_items
+from hooks.clients.read_budget import ReadBudget
 from hooks.clients.read_faults import ReadFaults
+from hooks.clients.workload_pods import FoundPods, read_pods
+from hooks.exchange.asking import MIB
+from hooks.exchange.documents import Unreadable
+from hooks.k8s import kinds
 from hooks.k8s.types import GroupVersionKind, ReadManifest
 from hooks.metacontroller.protocol import ObjectQuery, QueryAnswer
-from hooks.metacontroller.queries import ObjectSource, refuse_queries
+from hooks.metacontroller.queries import BUSY, ObjectSource, refuse_queries
 
 READ_SECONDS, DEADLINE_SECONDS = 1.0, 2.0
-"""How long a call begins further reads, and how long the last answer may take: Metacontroller waits ten seconds."""
-MOST_READERS = 4
-"""How many calls read at the same time; the others wait no longer than `READ_SECONDS`."""
+"""How long a call waits and begins further reads, and how long all of them may take: Metacontroller waits ten."""
 MOST_OBJECTS = 100
-"""Objects of one list; the pods of a workload fail alike, so the first ones say why."""
+"""Objects of one list."""
 FRESH_SECONDS = 3.0
-MOST_KEPT = 256
+MOST_KEPT, MOST_KEPT_BYTES = 256, 8 * MIB
+"""Answers that are used again, and the bytes that were read for them."""
 
 OBJECTS_VARIABLE = "DYNAMO_SIMULATED_OBJECTS"
 """Variable in which `dynamo-hooks simulate` tells the hooks where it serves its objects, by plain HTTP on loopback."""
 
 _FORBIDDEN = "the hooks may not read {kind} objects; give their account the right to get and list them"
-_BUSY = "too much else is being read; it is tried again"
 
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
     at: float
     answer: QueryAnswer
+    size: int
 
 
 class QueryReader:
     """Answers queries; safe to use from several threads."""
 
-    def __init__(self, server: ApiServer, fresh_seconds: float = FRESH_SECONDS) -> None:
-        """Take the API server, and for how long what was read is used without reading it again."""
+    def __init__(
+        self, server: ApiServer, fresh_seconds: float = FRESH_SECONDS, budget: ReadBudget | None = None
+    ) -> None:
+        """Take the API server, for how long what was read is used without reading it again, and who may read."""
         self._server = server
         self._fresh_seconds = fresh_seconds
         self._lock = threading.Lock()
         self._kept: OrderedDict[ObjectQuery, _Kept] = OrderedDict()
+        self._kept_bytes = 0
         self._faults = ReadFaults(server.clock)
         """By kind and namespace."""
-        self._readers = threading.BoundedSemaphore(MOST_READERS)
+        self._budget = budget or ReadBudget(server.clock)
 
     def read(self, queries: Sequence[ObjectQuery]) -> Mapping[ObjectQuery, QueryAnswer]:
         """The answer to each query. Never raises."""
+        until = self._server.clock() + READ_SECONDS
         found = {query: kept for query in queries if (kept := self._recall(query)) is not None}
-        wanted = [query for query in queries if query not in found]
-        if wanted and self._readers.acquire(timeout=READ_SECONDS):
-            try:
-                found |= self._read(wanted)
-            finally:
-                self._readers.release()
-        return {query: found[query] if query in found else QueryAnswer(fault=_BUSY) for query in queries}
+        for namespace in dict.fromkeys(query.namespace for query in queries if query not in found):
+            wanted = [query for query in queries if query.namespace == namespace and query not in found]
+            with self._budget.turn(namespace, until - self._server.clock()) as fault:
+                # Another call may have read the same while this one waited.
+                found |= {query: kept for query in wanted if (kept := self._recall(query)) is not None}
+                wanted = [query for query in wanted if query not in found]
+                found |= {query: QueryAnswer(fault=fault) for query in wanted} if fault else self._read(wanted)
+        return {query: found.get(query) or QueryAnswer(fault=BUSY) for query in queries}
 
     def _read(self, queries: Sequence[ObjectQuery]) -> dict[ObjectQuery, QueryAnswer]:
         """Read one after the other; those that come too late have no answer."""
         found: dict[ObjectQuery, QueryAnswer] = {}
         with self._server.converse(DEADLINE_SECONDS) as conversation:
             for query in queries:
-                if conversation.server.clock() >= conversation.until - DEADLINE_SECONDS + READ_SECONDS:
+                began, taken = conversation.server.clock(), conversation.taken.size
+                if began >= conversation.until - DEADLINE_SECONDS + READ_SECONDS:
                     break
-                found[query] = self._read_one(conversation, query)
+                answer = self._read_one(conversation, query)
+                size = conversation.taken.size - taken
+                self._budget.spend(query.namespace, size)
+                found[query] = replace(answer, size=size, seconds=conversation.server.clock() - began)
+                if answer.objects or not answer.fault:
+                    self._keep(query, found[query])
         return found
 
     def _read_one(self, conversation: Conversation, query: ObjectQuery) -> QueryAnswer:
@@ -84,27 +100,33 @@ class QueryReader:
         if fault := self._faults.find(place):
             return QueryAnswer(fault=fault)
         try:
-            answer = QueryAnswer(objects=tuple(_ask(conversation, query, path)))
+            found = _ask(conversation, query, path)
         except Refused as refused:
+            if not refused.status and not refused.is_unreachable:
+                return QueryAnswer(fault=refused.why or str(refused))  # it is about this answer alone
             forbidden = _FORBIDDEN.format(kind=query.kind.kind)
             return QueryAnswer(fault=self._faults.note(place, refused, forbidden=forbidden))
         self._faults.clear(place)
-        with self._lock:
-            self._keep(query, answer)
-        return answer
+        return QueryAnswer(objects=tuple(_trim(one, query.kind) for one in found.pods), fault=found.fault)
 
     def _recall(self, query: ObjectQuery) -> QueryAnswer | None:
-        """What was found a moment ago."""
+        """What was found a moment ago; it costs nothing again."""
         with self._lock:
             kept = self._kept.get(query)
             return kept.answer if kept is not None and self._server.clock() < kept.at + self._fresh_seconds else None
 
     def _keep(self, query: ObjectQuery, answer: QueryAnswer) -> None:
         now = self._server.clock()
-        self._kept[query] = _Kept(now, answer)
-        self._kept.move_to_end(query)
-        while len(self._kept) > MOST_KEPT or now >= next(iter(self._kept.values())).at + FRESH_SECONDS:
-            self._kept.popitem(last=False)
+        with self._lock:
+            if (former := self._kept.pop(query, None)) is not None:
+                self._kept_bytes -= former.size
+            self._kept[query] = _Kept(now, replace(answer, size=0, seconds=0.0), answer.size)
+            self._kept_bytes += answer.size
+            while self._kept and (self._is_full() or now >= next(iter(self._kept.values())).at + FRESH_SECONDS):
+                self._kept_bytes -= self._kept.popitem(last=False)[1].size
+
+    def _is_full(self) -> bool:
+        return len(self._kept) > MOST_KEPT or self._kept_bytes > MOST_KEPT_BYTES
 
 
 def find_reader(server: ApiServer | None, environment: Mapping[str, str] = os.environ) -> ObjectSource:
@@ -130,19 +152,25 @@ def _locate(query: ObjectQuery) -> str:
     if query.name:
         return object_path(query.kind, query.namespace, query.name)
     selector = quote(",".join(f"{key}={value}" for key, value in query.labels), safe="")
-    return f"{collection_path(query.kind, query.namespace)}?labelSelector={selector}&limit={MOST_OBJECTS}"
+    return f"{collection_path(query.kind, query.namespace)}?labelSelector={selector}"
 
 
-def _ask(conversation: Conversation, query: ObjectQuery, path: str) -> Iterator[ReadManifest]:
+def _ask(conversation: Conversation, query: ObjectQuery, path: str) -> FoundPods:
     """The objects of a query; none of a kind that is not installed.
 
     Raises:
-        Refused: the API server refuses, or does not answer.
+        Refused: the API server refuses, does not answer, or answers something else.
     """
-    if (answer := conversation.find(path)) is None:
-        return
-    for item in (answer,) if query.name else answer.get("items") or ():
-        yield _trim(item, query.kind)
+    if query.name:
+        found = conversation.find(path, query.kind)
+        return FoundPods(() if found is None else (found,))
+    if query.kind == kinds.POD:
+        return read_pods(conversation, path)
+    answer = conversation.read(f"{path}&limit={MOST_OBJECTS}") or {"items": []}
+    try:
+        return FoundPods(tuple(read_items(answer, query.kind)))
+    except Unreadable as unreadable:
+        raise describe_unreadable(f"GET {path}", unreadable) from unreadable
 
 
 def _trim(found: Mapping[str, Any], kind: GroupVersionKind) -> ReadManifest:

@@ -37,15 +37,17 @@ class ReadFaults:
 
         `what` ends the sentence about a status; `forbidden` is the reason if a right is missing.
         """
-        fault = f"the API server answers {refused.status}{what}" if refused.status else UNREACHABLE
+        fault = f"the API server answers {refused.status}{what}" if refused.status else refused.why
+        fault = UNREACHABLE if refused.is_unreachable else fault
         if refused.status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}:
             fault = forbidden
         found = (self._clock() + PAUSE_SECONDS, fault)
         with self._lock:
-            if not refused.status:
+            if refused.is_unreachable:
                 self._everywhere = found
                 return fault
-            self._everywhere = (-math.inf, "")
+            if refused.status:
+                self._everywhere = (-math.inf, "")
             self._faults[place] = found
             self._faults.move_to_end(place)
             if len(self._faults) > MOST_KEPT:

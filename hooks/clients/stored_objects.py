@@ -108,7 +108,7 @@ class StoredObjects:
         """An object in the parent's namespace."""
         path = object_path(kind, self.source.parent.namespace, name)
         if path not in self._found:
-            self._found[path] = self.conversation.find(path)
+            self._found[path] = self.conversation.find(path, kind)
         return self._found[path]
 
     def _read_parent(self) -> ReadManifest:

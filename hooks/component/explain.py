@@ -41,7 +41,13 @@ def explain(plan: ComponentPlan, progress: Progress, seen: ObservedComponent, no
     if deployment is not None and not count_running_pods(deployment):
         # Pods are seen before the Deployment counts them; the next status has the counts and names the pod.
         pods = [one for one in pods if one.reason is not NotReadyReason.PROGRESSING]
-    return choose_worst([*found, *pods]) or _progressing(plan, seen)
+    worst = choose_worst([*found, *pods])
+    return worst if worst is not None and not hides(worst, seen.pods_fault) else _progressing(plan, seen)
+
+
+def hides(found: Explanation, fault: str) -> bool:
+    """Whether an explanation says less than why pods could not be read."""
+    return bool(fault) and found.reason is NotReadyReason.PROGRESSING
 
 
 def explain_own_pods(pods: Iterable[ReadManifest], now: datetime, *, is_rolling: bool) -> Iterator[Explanation]:
@@ -53,15 +59,17 @@ def explain_own_pods(pods: Iterable[ReadManifest], now: datetime, *, is_rolling:
         yield found
 
 
-def explain_progress(namespace: str, service: str, settings: Settings, *, fault: str = "") -> Explanation:
-    """The explanation if no problem is known; if pods could not be read (`fault`), it says how to see them."""
+def explain_progress(
+    namespace: str, service: str, settings: Settings, *, fault: str = "", reads_some: bool = False
+) -> Explanation:
+    """The explanation if no problem is known; if not all pods could be read (`fault`), it says how to see them."""
     if settings.explain_pods is Switch.OFF:
         fault = "the setting explain_pods is off"
     if not fault:
         return Explanation(reason=NotReadyReason.PROGRESSING)
     return Explanation(
         reason=NotReadyReason.PROGRESSING,
-        finding=f"its pods are not read, because {fault}",
+        finding=f"its pods are not {'all ' if reads_some else ''}read, because {fault}",
         remedy=f"see kubectl get pods -n {namespace} -l {contract.LABEL_COMPONENT}={service}",
     )
 
@@ -107,4 +115,6 @@ def _has_workload(seen: ObservedComponent) -> bool:
 
 def _progressing(plan: ComponentPlan, seen: ObservedComponent) -> Explanation:
     settings = plan.pod.settings
-    return explain_progress(plan.subject.namespace, plan.subject.service, settings, fault=seen.pods_fault)
+    return explain_progress(
+        plan.subject.namespace, plan.subject.service, settings, fault=seen.pods_fault, reads_some=bool(seen.pods)
+    )

@@ -38,9 +38,9 @@ class Workloads:
 class ObservedComponent:
     """Children and related objects of one component.
 
-    `accounts` are the names of the ServiceAccounts with the label for components. `pods` are its own pods, () if they
-    were not read; `reads_pods` says that they were, `pods_fault` in half a sentence why they could not be. `has_…` says
-    that the kind can be used. `origin` is the release that its LeaderWorkerSets keep as that with which it began, None
+    `accounts` are the names of the ServiceAccounts with the label for components. `pods` are those of its own pods that
+    were read; `reads_pods` says that all were, `pods_fault` in half a sentence why they could not be. `has_…` says that
+    the kind can be used. `origin` is the release that its LeaderWorkerSets keep as that with which it began, None
     without one.
     """
 
@@ -58,6 +58,7 @@ class ObservedComponent:
 
 def observe(request: SyncRequest, settings: Settings) -> ObservedComponent:
     """Read a request's children and related objects."""
+    pods_fault = next((fault for query, fault in request.answered.items() if query.kind == kinds.POD), "")
     return ObservedComponent(
         workloads=observe_workloads(request),
         pods=request.related.of(kinds.POD),
@@ -72,8 +73,8 @@ def observe(request: SyncRequest, settings: Settings) -> ObservedComponent:
         registry_secrets=observe_registry_secrets(request.related.of(kinds.SECRET)),
         has_virtual_services=request.children.has_kind(kinds.VIRTUAL_SERVICE),
         has_leader_worker_sets=can_use_leader_worker_sets(request.children.optional_kinds()),
-        reads_pods=request.related.has_kind(kinds.POD),
-        pods_fault=next((fault for query, fault in request.answered.items() if query.kind == kinds.POD), ""),
+        reads_pods=request.related.has_kind(kinds.POD) and not pods_fault,
+        pods_fault=pods_fault,
         origin=_observe_origin(request),
     )
 

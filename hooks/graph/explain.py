@@ -5,7 +5,7 @@ On the other path each component explains itself.
 
 from collections.abc import Mapping
 
-from hooks.component.explain import explain_own_pods, explain_progress, explain_rollout
+from hooks.component.explain import explain_own_pods, explain_progress, explain_rollout, hides
 from hooks.graph.grove.plan import GrovePlan
 from hooks.graph.grove.progress import is_scaling_off
 from hooks.graph.grove.service import GroveService
@@ -51,12 +51,12 @@ def _explain(
     if is_scaling_off(grove, service, seen.grove):
         remedy = "switch the setting effect_scale on"
         return Explanation(reason=NotReadyReason.WAITING_FOR_DEPENDENCY, finding="nothing scales it", remedy=remedy)
-    pods = explain_own_pods(seen.pods.get(service.service, ()), facts.now, is_rolling=_is_rolling(found))
-    return choose_worst(
-        [*denied, *service.missing_dependencies, *_explain_key(plan, service), *pods]
-    ) or explain_progress(
-        grove.namespace, service.service, facts.settings, fault=seen.pod_faults.get(service.service, "")
-    )
+    pods, fault = seen.pods.get(service.service, ()), seen.pod_faults.get(service.service, "")
+    of_pods = explain_own_pods(pods, facts.now, is_rolling=_is_rolling(found))
+    worst = choose_worst([*denied, *service.missing_dependencies, *_explain_key(plan, service), *of_pods])
+    if worst is not None and not hides(worst, fault):
+        return worst
+    return explain_progress(grove.namespace, service.service, facts.settings, fault=fault, reads_some=bool(pods))
 
 
 def _explain_key(plan: GraphPlan, service: GroveService) -> tuple[Explanation, ...]:

@@ -136,7 +136,7 @@ def _measure_grove(plan: GraphPlan, seen: ObservedGraph, before: Mapping[str, Js
         scalable = seen.grove.scalables.get((service.kind, service.target))
         wanted = str(plan.projections[service.service][_REGISTERS_IN])
         pods = [pod for pod in seen.pods.get(service.service, ()) if _tells(pod)]
-        if pods:
+        if pods and seen.knows_pods(service.service):
             yield service.service, _share_of_pods(wanted, pods)
         elif scalable is not None:
             said = before.get(service.service)

@@ -1,4 +1,4 @@
-"""Lists that stand directly in lists, deeper than any field of Kubernetes has them.
+"""Lists and objects in each other, deeper than any field of Kubernetes has them; found without recursion.
 
 orjson does not make room for the ends of lists. Where more than some hundred lists end one behind the other, it writes
 beyond its buffer, which can end or corrupt the process. So no such value is given to it.
@@ -10,6 +10,9 @@ from typing import Any
 
 MOST_LISTS = 48
 """The most lists that may stand directly in each other."""
+
+MOST_DEEP = 100
+"""More than any schema has; JSON writers end at some two hundred."""
 
 _ENDS = b"]" * MOST_LISTS
 _WHITESPACE = b" \n\r\t"
@@ -35,3 +38,14 @@ def nests_lists(value: Any) -> bool:
                 return True
             waiting.extend((item, lists + 1) for item in found if isinstance(item, (dict, list)))
     return False
+
+
+def is_too_deep(value: Any) -> bool:
+    """Whether lists and objects are nested deeper than `MOST_DEEP`."""
+    level = [value] if isinstance(value, dict | list) else []
+    for _ in range(MOST_DEEP):
+        inside = [one.values() if isinstance(one, dict) else one for one in level]
+        level = [inner for several in inside for inner in several if isinstance(inner, dict | list)]
+        if not level:
+            return False
+    return True

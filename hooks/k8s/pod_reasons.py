@@ -16,13 +16,14 @@ from hooks.k8s.types import Json, ReadManifest, controller_of, is_deleting, labe
 
 
 def explain_pods(pods: Iterable[ReadManifest], now: datetime) -> Explanation | None:
-    """The worst explanation of one workload's pods; None if none of them is unready.
+    """The worst explanation of one workload's pods; None if none of those that were read whole is unready.
 
     During a rollout only the pods of the newest revision count, because the others are being replaced.
     """
     known = [*pods]
-    found = (_explain_pod(pod, now) for pod in _newest(known))
-    return choose_worst(one for one in (*found, *(_explain_ending(pod, now) for pod in known)) if one is not None)
+    whole = [pod for pod in known if SUMMARY not in pod]
+    found = (_explain_pod(pod, now) for pod in _newest(known) if SUMMARY not in pod)
+    return choose_worst(one for one in (*found, *(_explain_ending(pod, now) for pod in whole)) if one is not None)
 
 
 def cannot_pull(pods: Iterable[ReadManifest]) -> bool:
@@ -34,10 +35,10 @@ def _newest(pods: Iterable[ReadManifest]) -> list[ReadManifest]:
     living = [pod for pod in pods if _counts(pod)]
     newest: dict[str, tuple[str, str, str]] = {}
     for pod in living:
-        family, revision = _revision(pod)
+        family, revision = revision_of(pod)
         made = (str(pod["metadata"].get("creationTimestamp") or ""), name_of(pod), revision)
         newest[family] = max(made, newest.get(family, made))
-    return [pod for pod in living if _revision(pod)[1] == newest[_revision(pod)[0]][2]]
+    return [pod for pod in living if revision_of(pod)[1] == newest[revision_of(pod)[0]][2]]
 
 
 def explain_denial(workload_status: Mapping[str, Json]) -> Explanation | None:
@@ -64,6 +65,8 @@ def explain_refusal(message: str) -> Explanation:
     return Explanation(reason=NotReadyReason.ADMISSION_DENIED, finding=finding, remedy=remedy)
 
 
+SUMMARY = "isSummary"
+"""Key of what stands for a pod that was not read whole: it says whether the pod is ready, and explains nothing."""
 _ENDED = frozenset({"Failed", "Succeeded"})
 _REVISION_LABELS = (
     "pod-template-hash",
@@ -97,7 +100,8 @@ def _counts(pod: ReadManifest) -> bool:
     return not is_deleting(pod) or broke_its_group(pod)
 
 
-def _revision(pod: ReadManifest) -> tuple[str, str]:
+def revision_of(pod: ReadManifest) -> tuple[str, str]:
+    """What a pod's labels say of its template: the family of templates, and which of it; empty for nothing."""
     labels = labels_of(pod)
     return labels.get(_FAMILY_LABEL, ""), next((labels[key] for key in _REVISION_LABELS if key in labels), "")
 

@@ -88,10 +88,15 @@ class ObjectQuery:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryAnswer:
-    """The objects that a query found; `fault` is half a sentence on why they could not be read, empty if they were."""
+    """The objects that a query found; `fault` is half a sentence on why not all could be read, empty if they were.
+
+    `size` and `seconds` are what the answer cost: bytes that were read, and the time for them.
+    """
 
     objects: tuple[ReadManifest, ...] = ()
     fault: str = ""
+    size: int = field(default=0, compare=False)
+    seconds: float = field(default=0.0, compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,7 +104,7 @@ class SyncRequest:
     """A sync or finalize call; a DecoratorController's attachments are `children` here.
 
     `answered` are the queries that were answered: what they found is among the related objects, and the text says why
-    one found nothing, empty if it was answered.
+    that is not all, empty if it is.
     `body` is its text, for the little that is read of `metadata.managedFields`, which the objects do not have.
     """
 
@@ -111,10 +116,10 @@ class SyncRequest:
     body: bytes = field(default=b"", repr=False, compare=False)
 
     def with_answers(self, found: Mapping[ObjectQuery, QueryAnswer]) -> "SyncRequest":
-        """The request with what queries found; a kind that could not be read has no key among the related objects."""
+        """The request with what queries found; a kind of which nothing was read is no key of the related objects."""
         by_kind: dict[GroupVersionKind, list[ReadManifest]] = {}
         for query, answer in found.items():
-            if not answer.fault:
+            if answer.objects or not answer.fault:
                 by_kind.setdefault(query.kind, []).extend(answer.objects)
         answered = {**self.answered, **{query: answer.fault for query, answer in found.items()}}
         return replace(self, related=self.related.with_found(by_kind), answered=answered)

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 AnswerQueries = Callable[[Sequence[ObjectQuery]], Mapping[ObjectQuery, QueryAnswer]]
 """Reads objects; every query has an answer, and nothing is raised."""
 
+BUSY = "too much else is being read; it is tried again"
+"""The fault of a read that is not made now."""
+
 _ROUNDS = 3
 """What is read may ask for more, as a component that is found shows another one; nothing asks for a fourth round."""
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from hooks.errors import HookError, InvalidAnswer, InvalidRequest
 from hooks.k8s.messages import describe_type
+from hooks.k8s.nesting import MOST_DEEP, is_too_deep
 from hooks.k8s.quantities import is_quantity
 from hooks.metacontroller.last_applied import read_last_applied
 from hooks.metacontroller.protocol import CustomizeRequest, Objects, SyncRequest
@@ -43,6 +44,7 @@ _MAPS = frozenset(
         "lastState",
         "updateProgress",
         "resources",
+        "readinessProbe",
     }
 )
 _DATA = frozenset({"data", "stringData", "binaryData"})
@@ -74,6 +76,9 @@ _LISTS = frozenset(
         "items",
         "pvcs",
         "volumeMounts",
+        "readinessGates",
+        "schedulingGates",
+        "podIPs",
     }
 )
 _REQUIRED: Mapping[str, tuple[str, ...]] = {
@@ -116,6 +121,11 @@ _TEXTS = frozenset(
         "deploymentName",
         "observedModel",
         "resourceVersion",
+        "holderIdentity",
+        "image",
+        "nodeName",
+        "podIP",
+        "hostIP",
     }
 )
 _COUNTS = frozenset(
@@ -140,6 +150,8 @@ _COUNTS = frozenset(
         "succeeded",
         "failed",
         "exitCode",
+        "leaseTransitions",
+        "leaseDurationSeconds",
     }
 )
 _TIMES = frozenset(
@@ -154,11 +166,11 @@ _TIMES = frozenset(
         "finishedAt",
         "lastProbeTime",
         "lastScaleTime",
+        "renewTime",
+        "acquireTime",
     }
 )
 _FLAGS = frozenset({"ready", "serving", "terminating", "controller", "blockOwnerDeletion", "started"})
-_DEEPEST = 100
-"""More than any schema has; JSON writers end at some two hundred."""
 
 
 def _refuse_request(fault: str) -> HookError:
@@ -189,6 +201,11 @@ def find_misshapen(call: SyncRequest | CustomizeRequest) -> str:
     return next(_find(call), "")
 
 
+def find_fault(fields: Mapping[str, Any], where: str) -> str:
+    """A sentence about the first misshapen value of an object; empty if there is none."""
+    return next(_check_object(fields, where), "")
+
+
 def _find(call: SyncRequest | CustomizeRequest) -> Iterator[str]:
     parent = {key: value for key, value in call.parent.items() if key != "spec"}
     yield from _check_object(parent, "the parent")
@@ -215,18 +232,10 @@ def _check_objects(objects: Objects, key: str) -> Iterator[str]:
 
 def _check_object(fields: Mapping[str, Any], where: str) -> Iterator[str]:
     """The faults of a whole object."""
-    if _is_too_deep(fields):
-        yield f"{where} is nested more than {_DEEPEST} deep"
+    if is_too_deep(fields):
+        yield f"{where} is nested more than {MOST_DEEP} deep"
     else:
         yield from _check_fields(fields, where)
-
-
-def _is_too_deep(value: Any) -> bool:
-    level = [value]
-    for _ in range(_DEEPEST):
-        inside = [one.values() if isinstance(one, dict) else one for one in level]
-        level = [inner for several in inside for inner in several if isinstance(inner, dict | list)]
-    return bool(level)
 
 
 def _check_fields(fields: Mapping[str, Any], where: str, *, inside: str = "") -> Iterator[str]:

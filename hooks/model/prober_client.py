@@ -1,17 +1,14 @@
 """Sends load requests to the prober over loopback; the prober answers without waiting for an engine."""
 
 import os
-import threading
 from collections.abc import Callable
 from http import HTTPStatus
 from urllib.parse import quote
 
 import msgspec
-import requests
-from requests.adapters import HTTPAdapter
-from urllib3 import Retry
 
 from hooks.errors import LeaveAlone, ProberUnavailable
+from hooks.exchange.asking import MIB, Limits, Unanswered, open_client
 from hooks.k8s.messages import one_line, without_user
 from hooks.model.prober_messages import LoadReport, LoadRequest, Term, read_message, write_message
 from hooks.model.prober_token import read_token
@@ -23,12 +20,14 @@ RETRY_SECONDS = 1
 """After how long a model is asked about again whose request the prober did not take."""
 
 _HINT = "check that the prober container runs (`dynamo-hooks prober`)"
+_MOST_BYTES = 4 * MIB
+_CONNECTIONS = 8
 _ASK_AGAIN = frozenset({HTTPStatus.CONFLICT, HTTPStatus.TOO_MANY_REQUESTS})
 """The prober's answer and that of a relay: this prober does not act now, or the request is outdated."""
 
 
 class ProberClient:
-    """A client of the prober; safe to use from several threads, each with its own connection.
+    """A client of the prober; safe to use from several threads.
 
     The hooks of the pod whose prober acts answer as their prober does, at a URL that ends in `RELAY_PATH`.
     """
@@ -40,8 +39,8 @@ class ProberClient:
         """
         self._url = url.rstrip("/")
         self._token = read_token(os.environ) if token is None else token
-        self._timeout = timeout
-        self._local = threading.local()
+        self._limits = Limits(seconds=timeout, most_bytes=_MOST_BYTES)
+        self._client = open_client(_MOST_BYTES, each=_CONNECTIONS)
 
     def ask(self, request: LoadRequest, origin: CallOrigin = UNKNOWN) -> LoadReport:
         """The prober's report on a request; the prober logs the call that it is part of.
@@ -83,50 +82,33 @@ class ProberClient:
             ProberUnavailable: it does not.
         """
         try:
-            response = self._session().get(f"{self._url}/healthz", timeout=self._timeout, allow_redirects=False)
-        except requests.RequestException as error:
+            reply = self._client.ask("GET", f"{self._url}/healthz", limits=self._limits, headers={})
+        except Unanswered as error:
             raise ProberUnavailable(f"the prober does not answer at {without_user(self._url)}; {_HINT}") from error
-        if response.status_code != HTTPStatus.OK:
+        if reply.status != HTTPStatus.OK:
             raise ProberUnavailable(f"the prober says that it does not work; {_HINT}")
 
     def _put(self, path: str, body: bytes, origin: CallOrigin = UNKNOWN) -> bytes:
         token = self._token if isinstance(self._token, str) else self._token()
-        headers = origin.headers
+        headers = {**origin.headers, "Content-Type": "application/json"}
         if token:
             headers["Authorization"] = f"Bearer {token}"
         try:
-            response = self._session().put(
-                f"{self._url}{path}", data=body, headers=headers, timeout=self._timeout, allow_redirects=False
-            )
-        except requests.Timeout as error:
-            raise ProberUnavailable(f"the prober did not answer within {self._timeout:g} s; {_HINT}") from error
-        except requests.RequestException as error:
+            # The prober may close an idle connection at the same moment, and takes a request twice.
+            reply = self._client.ask_twice("PUT", self._url + path, limits=self._limits, headers=headers, body=body)
+        except Unanswered as error:
+            if error.is_late:
+                seconds = self._limits.seconds
+                raise ProberUnavailable(f"the prober did not answer within {seconds:g} s; {_HINT}") from error
             raise ProberUnavailable(f"the prober cannot be reached at {without_user(self._url)}; {_HINT}") from error
-        if response.status_code in _ASK_AGAIN:
-            raise LeaveAlone(_quote(response.text, token), retry_after=RETRY_SECONDS)
-        if response.status_code != HTTPStatus.OK:
-            said = _quote(response.text, token)
-            raise ProberUnavailable(f"the prober answered HTTP {response.status_code}: {said}")
-        return response.content
-
-    def _session(self) -> requests.Session:
-        session: requests.Session | None = getattr(self._local, "session", None)
-        if session is None:
-            session = self._local.session = _open_session()
-        return session
+        if reply.status in _ASK_AGAIN:
+            raise LeaveAlone(_quote(reply.body, token), retry_after=RETRY_SECONDS)
+        if reply.status != HTTPStatus.OK:
+            raise ProberUnavailable(f"the prober answered HTTP {reply.status}: {_quote(reply.body, token)}")
+        return reply.body
 
 
-def _quote(text: str, token: str) -> str:
+def _quote(body: bytes, token: str) -> str:
     """The first line of an answer; another server at the prober's address could repeat our token."""
-    line = text.partition("\n")[0]
+    line = body.decode(errors="replace").partition("\n")[0]
     return one_line(line.replace(token, "(token)") if token else line, 200)
-
-
-def _open_session() -> requests.Session:
-    """A session that repeats a PUT once, because the prober may close an idle connection at the same moment."""
-    session = requests.Session()
-    session.trust_env = False
-    session.headers["Content-Type"] = "application/json"
-    retry = Retry(total=1, connect=0, read=1, status=0, redirect=0, allowed_methods=["PUT"], raise_on_status=False)
-    session.mount("http://", HTTPAdapter(max_retries=retry))
-    return session

@@ -6,7 +6,7 @@ Hooks and prober use `hooks.clients.api_server`, with the account of their pod.
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from http import HTTPStatus
 from pathlib import Path
@@ -14,8 +14,6 @@ from tempfile import TemporaryDirectory
 from typing import Any
 from urllib.parse import quote, urlencode
 
-import requests
-from requests.adapters import HTTPAdapter
 from requests.utils import get_environ_proxies
 from urllib3.exceptions import InsecureRequestWarning
 
@@ -23,16 +21,25 @@ from hooks.clients.api_server import (
     MERGE_PATCH,
     Refused,
     ServerAnswer,
+    ask_server,
     collection_path,
+    describe_unreadable,
     read_answer,
+    read_objects,
     read_pages,
     write_bearer,
     write_headers,
 )
+from hooks.clients.manifests import check_manifest
+from hooks.exchange.asking import MIB, HttpClient, Limits, Unanswered, read_lines, read_reply
+from hooks.exchange.connections import BoundedAdapter
+from hooks.exchange.documents import Unreadable
 from hooks.k8s.types import GroupVersionKind, Manifest, ReadManifest, gvk_of
 from hooks.operating.exec_plugin import Credential, run_plugin
 from hooks.operating.kubeconfig import Access, Pem, Plugin, User
 
+MOST_BYTES = 64 * MIB
+"""The largest answer; a page of a list that is larger is read in parts."""
 _EARLY = timedelta(seconds=30)
 """A plugin's credential is renewed that much before it expires."""
 
@@ -47,11 +54,11 @@ class Cluster:
     """A user's cluster. Every function raises `Refused` if the API server refuses a request or does not answer.
 
     `namespace` is that of the kubeconfig's context. `authorize` returns the header that shows who asks, or nothing
-    where a client certificate does. Each request may take `seconds`.
+    where a client certificate does. Each request may take `seconds`, and no answer but a log has over `MOST_BYTES`.
     """
 
     url: str
-    session: requests.Session
+    client: Callable[[], HttpClient]
     namespace: str
     authorize: Callable[[], str]
     seconds: float
@@ -67,27 +74,24 @@ class Cluster:
         patch: str = MERGE_PATCH,
     ) -> ServerAnswer:
         """The answer to one request: a success, or a status in `also`; `patch` is the content type of a PATCH."""
-        options: dict[str, Any] = {"timeout": self.seconds, "allow_redirects": False}
-        try:
-            headers = write_headers(self.authorize(), method, body, patch)
-            response = self.session.request(method, self._address(path, query), headers=headers, json=body, **options)
-        except (requests.RequestException, OSError) as error:
-            raise Refused(f"{method} {self.url}{path}: {error}") from error
-        return read_answer(response, f"{method} {path}", also)
+        headers = self._write_headers(method, path, body, patch)
+        limits = Limits(seconds=self.seconds, most_bytes=MOST_BYTES)
+        address = self._address(path, query)
+        reply = ask_server(self.client(), f"{method} {path}", address, headers=headers, body=body, limits=limits)
+        return read_answer(reply, f"{method} {path}", also)
 
     def read_lines(self, path: str, query: Mapping[str, str]) -> Iterator[str]:
         """The lines of a text, such as a log, as they come; between two of them any time may pass."""
-        options: dict[str, Any] = {"timeout": (self.seconds, None), "allow_redirects": False, "stream": True}
+        headers = self._write_headers("GET", path)
+        limits = Limits(seconds=self.seconds, most_bytes=MOST_BYTES, is_endless=True)
         try:
-            with self.session.get(
-                self._address(path, query), headers=write_headers(self.authorize(), "GET"), **options
-            ) as response:
+            with self.client().open("GET", self._address(path, query), limits=limits, headers=headers) as response:
                 if response.status_code != HTTPStatus.OK:
-                    read_answer(response, f"GET {path}")
-                for line in response.iter_lines():
+                    read_answer(read_reply(response, limits), f"GET {path}")
+                for line in read_lines(response):
                     yield line.decode(errors="replace")
-        except (requests.RequestException, OSError) as error:
-            raise Refused(f"GET {self.url}{path}: {error}") from error
+        except Unanswered as unanswered:
+            raise Refused(f"GET {self.url}{path}: {unanswered}", why=str(unanswered)) from unanswered
 
     def read(self, path: str) -> Mapping[str, Any] | None:
         """The JSON object at a path; None if there is nothing (404)."""
@@ -96,7 +100,12 @@ class Cluster:
 
     def find(self, kind: GroupVersionKind, name: str, namespace: str = "") -> ReadManifest | None:
         """The object; None if it, or its kind, does not exist."""
-        return self.read(path_of(kind, name, namespace))
+        path = path_of(kind, name, namespace)
+        found = self.read(path)
+        try:
+            return None if found is None else check_manifest(found)
+        except Unreadable as unreadable:
+            raise describe_unreadable(f"GET {path}", unreadable) from unreadable
 
     def read_all(self, kind: GroupVersionKind, namespace: str = "", **query: str) -> Iterator[ReadManifest]:
         """All objects of a kind, page by page, with the kind in each; `query` such as `labelSelector`.
@@ -107,7 +116,7 @@ class Cluster:
         path, also = collection_path(kind, namespace), (HTTPStatus.NOT_FOUND, HTTPStatus.GONE)
         for page in read_pages(lambda asked: self.ask("GET", path, query=asked, also=also), **query):
             if page.status != HTTPStatus.NOT_FOUND:
-                for item in page.body.get("items") or ():
+                for item in read_objects(page, f"GET {path}") if page.status != HTTPStatus.GONE else ():
                     yield {"apiVersion": kind.api_version, "kind": kind.kind, **item}
 
     def create(self, manifest: ReadManifest, **query: str) -> ReadManifest:
@@ -151,6 +160,14 @@ class Cluster:
             options["preconditions"] = {"uid": metadata["uid"]}
         self.ask("DELETE", path, options, also=(HTTPStatus.NOT_FOUND,))
 
+    def _write_headers(
+        self, method: str, path: str, body: Mapping[str, Any] | None = None, patch: str = MERGE_PATCH
+    ) -> dict[str, str]:
+        try:
+            return write_headers(self.authorize(), method, body, patch if method == "PATCH" else "")
+        except OSError as error:
+            raise Refused(f"{method} {self.url}{path}: {error}") from error
+
     def _address(self, path: str, query: Mapping[str, str | int] | None) -> str:
         return f"{self.url}{path}" + (f"?{urlencode(query)}" if query else "")
 
@@ -165,22 +182,20 @@ def open_cluster(access: Access, seconds: float) -> Iterator[Cluster]:
     """
     with ExitStack() as stack:
         folder = Path(stack.enter_context(TemporaryDirectory(prefix="dynamo-hooks-")))
-        session = stack.enter_context(requests.Session())
-        session.trust_env = False  # no netrc
-        session.proxies = _find_proxies(access)
-        session.verify = _find_authorities(access, folder)
+        names = {"server_hostname": access.server_name, "assert_hostname": access.server_name}
+        transport = BoundedAdapter(MOST_BYTES, **({"names": names} if access.server_name else {}))
+        stack.callback(transport.close)
+        client = HttpClient(
+            transport=transport, verify=_find_authorities(access, folder), proxies=_find_proxies(access)
+        )
         if access.insecure:  # as the user chose; else urllib3 would warn at every request
             stack.enter_context(warnings.catch_warnings())
             warnings.simplefilter("ignore", InsecureRequestWarning)
-        if access.server_name:
-            adapter = HTTPAdapter()
-            adapter.init_poolmanager(1, 1, server_hostname=access.server_name, assert_hostname=access.server_name)
-            session.mount("https://", adapter)
-        account = _Account(user=access.user, session=session, folder=folder)
+        account = _Account(user=access.user, client=client, folder=folder)
         account.start()
         yield Cluster(
             url=access.url,
-            session=session,
+            client=lambda: account.client,
             namespace=access.namespace,
             authorize=account.authorize,
             seconds=seconds,
@@ -189,10 +204,10 @@ def open_cluster(access: Access, seconds: float) -> Iterator[Cluster]:
 
 @dataclass(slots=True, kw_only=True)
 class _Account:
-    """The user's credentials in a session; a plugin is asked again before its credential expires."""
+    """The user's credentials; a plugin is asked again before its credential expires."""
 
     user: User
-    session: requests.Session
+    client: HttpClient
     folder: Path
     _credential: Credential = field(default_factory=Credential, init=False)
 
@@ -218,7 +233,7 @@ class _Account:
 
     def _show(self, certificate: Pem, key: Pem) -> None:
         names = (_as_file(certificate, self.folder / "client.crt"), _as_file(key, self.folder / "client.key"))
-        self.session.cert = names
+        self.client = replace(self.client, certificate=names)
 
 
 def _find_proxies(access: Access) -> dict[str, str]:

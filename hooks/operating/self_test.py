@@ -1,14 +1,16 @@
 """Asks running hooks and admission as their callers do."""
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from http import HTTPStatus
+from typing import Any
 
-import requests
-
-from hooks.clients.api_server import read_body
+from hooks.exchange.asking import MIB, HttpClient, Limits, Reply, Unanswered, open_client
+from hooks.exchange.documents import Unreadable, parse_object
 
 _SECONDS = 10.0
+_LIMITS = Limits(seconds=_SECONDS, most_bytes=MIB)
 _GRAPH = {
     "apiVersion": "nvidia.com/v1alpha1",
     "kind": "DynamoGraphDeployment",
@@ -55,19 +57,18 @@ class SelfCheck:
     find_fault: Callable[[], str]
 
 
-def list_checks(
-    session: requests.Session, url: str, token: str, *, admission_url: str = "", trusted: bool | str = True
-) -> Iterator[SelfCheck]:
+def list_checks(url: str, token: str, *, admission_url: str = "", trusted: bool | str = True) -> Iterator[SelfCheck]:
     """All checks of an installation, fewer without a token or an admission URL; `trusted` is as `requests` takes it."""
+    hooks = open_client()
+    admission = replace(hooks, verify=trusted)
 
-    def get(base: str, verify: bool | str) -> str:
-        return _describe(session.get(f"{base}/readyz", timeout=_SECONDS, verify=verify))
+    def get(client: HttpClient, base: str) -> str:
+        return _describe(client.ask("GET", f"{base}/readyz", limits=_LIMITS, headers={}))
 
-    def call(shown: str) -> requests.Response:
-        headers = {"Authorization": f"Bearer {shown}"} if shown else {}
-        return session.post(f"{url}/graph/customize", json=_CALL, headers=headers, timeout=_SECONDS)
+    def call(shown: str) -> Reply:
+        return _post(hooks, f"{url}/graph/customize", _CALL, {"Authorization": f"Bearer {shown}"} if shown else {})
 
-    yield SelfCheck(name="the hooks are ready", find_fault=lambda: get(url, verify=True))
+    yield SelfCheck(name="the hooks are ready", find_fault=lambda: get(hooks, url))
     yield SelfCheck(name="the hooks answer a call about a graph", find_fault=lambda: _expect_rules(call(token)))
     if token:
         yield SelfCheck(
@@ -77,45 +78,66 @@ def list_checks(
         path = f"{admission_url}/admission/validate/dynamographdeployments"
 
         def review() -> str:
-            return _expect_allowed(session.post(path, json=_REVIEW, timeout=_SECONDS, verify=trusted))
+            return _expect_allowed(_post(admission, path, _REVIEW))
 
         def convert() -> str:
-            url = f"{admission_url}/convert"
-            return _expect_converted(session.post(url, json=_CONVERSION, timeout=_SECONDS, verify=trusted))
+            return _expect_converted(_post(admission, f"{admission_url}/convert", _CONVERSION))
 
         yield SelfCheck(
-            name="admission is ready, with a trusted certificate", find_fault=lambda: get(admission_url, trusted)
+            name="admission is ready, with a trusted certificate", find_fault=lambda: get(admission, admission_url)
         )
         yield SelfCheck(name="admission allows a valid graph", find_fault=review)
         yield SelfCheck(name="a graph is converted to v1beta1", find_fault=convert)
 
 
-def _describe(response: requests.Response) -> str:
-    return "" if response.ok else f"answered {response.status_code}: {response.text.strip()}"
+def _post(client: HttpClient, url: str, body: Mapping[str, Any], headers: Mapping[str, str] | None = None) -> Reply:
+    sent = {"Content-Type": "application/json", **(headers or {})}
+    return client.ask("POST", url, limits=_LIMITS, headers=sent, body=json.dumps(body).encode())
 
 
-def _expect_rules(response: requests.Response) -> str:
-    found = _describe(response)
-    return found or ("" if "relatedResources" in read_body(response) else "the answer is not that of a hook")
+def _describe(reply: Reply) -> str:
+    if reply.status < HTTPStatus.BAD_REQUEST:
+        return ""
+    return f"answered {reply.status}: {reply.body.decode(errors='replace').strip()}"
 
 
-def _expect_refusal(response: requests.Response) -> str:
-    refused = response.status_code == HTTPStatus.UNAUTHORIZED
-    return "" if refused else f"answered {response.status_code} to a caller without a token; 401 is right"
+def _read(reply: Reply) -> Mapping[str, Any]:
+    """The JSON object of an answer; {} if it is something else, as from a proxy."""
+    try:
+        return parse_object(reply.body)
+    except Unreadable:
+        return {}
 
 
-def _expect_allowed(response: requests.Response) -> str:
-    if found := _describe(response):
+def _response_of(reply: Reply) -> Mapping[str, Any]:
+    found = _read(reply).get("response")
+    return found if isinstance(found, dict) else {}
+
+
+def _expect_rules(reply: Reply) -> str:
+    found = _describe(reply)
+    return found or ("" if "relatedResources" in _read(reply) else "the answer is not that of a hook")
+
+
+def _expect_refusal(reply: Reply) -> str:
+    refused = reply.status == HTTPStatus.UNAUTHORIZED
+    return "" if refused else f"answered {reply.status} to a caller without a token; 401 is right"
+
+
+def _expect_allowed(reply: Reply) -> str:
+    if found := _describe(reply):
         return found
-    answer = read_body(response).get("response") or {}
+    answer = _response_of(reply)
     return "" if answer.get("allowed") is True else f"it refused: {answer}"
 
 
-def _expect_converted(response: requests.Response) -> str:
-    if found := _describe(response):
+def _expect_converted(reply: Reply) -> str:
+    if found := _describe(reply):
         return found
-    answer = read_body(response).get("response") or {}
-    versions = [one.get("apiVersion") for one in answer.get("convertedObjects") or ()]
+    answer = _response_of(reply)
+    converted = answer.get("convertedObjects")
+    objects: list[Any] = converted if isinstance(converted, list) else []
+    versions = [one.get("apiVersion") if isinstance(one, dict) else None for one in objects]
     return "" if versions == ["nvidia.com/v1beta1"] else f"it answered: {answer}"
 
 
@@ -123,5 +145,5 @@ def run_check(check: SelfCheck) -> str:
     """What is wrong, one line; empty if nothing is."""
     try:
         return check.find_fault()
-    except requests.RequestException as error:
+    except Unanswered as error:
         return " ".join(str(error).split())

@@ -7,7 +7,7 @@ Source: Dynamo operator, internal/observability/metrics.go.
 """
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
@@ -16,6 +16,7 @@ from flask import Flask
 from prometheus_client import CollectorRegistry, Counter, Histogram
 
 from hooks.metacontroller.effects import EffectResult
+from hooks.metacontroller.protocol import ObjectQuery, QueryAnswer
 from hooks.serving.conversion_metrics import ConversionMetrics, register_conversion_metrics
 from hooks.serving.logs import CallReport
 from hooks.serving.metrics_page import serve_page
@@ -65,6 +66,9 @@ class Metrics:
     request_bytes: Histogram
     answer_bytes: Histogram
     effects: Counter
+    read_bytes: Counter
+    read_seconds: Counter
+    read_faults: Counter
     namespaces: set[str] = field(default_factory=set)
     series: dict[_Labels, _Series] = field(default_factory=dict)
 
@@ -102,11 +106,18 @@ def create_metrics(app: Flask) -> Metrics:
         effects=Counter(
             "dynamo_hooks_effects_total", "Effects by their outcome.", ("effect", "outcome"), registry=registry
         ),
+        read_bytes=_create_reads("bytes", "Bytes read on demand for objects of a namespace.", registry),
+        read_seconds=_create_reads("seconds", "Seconds of reading on demand for objects of a namespace.", registry),
+        read_faults=_create_reads("faults", "Reads on demand of a namespace that found not all.", registry),
     )
 
 
 def _create_sizes(name: str, text: str, registry: CollectorRegistry) -> Histogram:
     return Histogram(name, text, ("hook", "call"), buckets=_BYTES, registry=registry)
+
+
+def _create_reads(what: str, text: str, registry: CollectorRegistry) -> Counter:
+    return Counter(f"dynamo_hooks_read_{what}_total", text, ("namespace",), registry=registry)
 
 
 def record_call(metrics: Metrics, report: CallReport) -> None:
@@ -135,6 +146,15 @@ def record_effects(metrics: Metrics, results: Iterable[EffectResult]) -> None:
     """Count effects by kind and outcome."""
     for result in results:
         metrics.effects.labels(type(result.effect).__name__, result.outcome.value).inc()
+
+
+def record_reads(metrics: Metrics, found: Mapping[ObjectQuery, QueryAnswer]) -> None:
+    """Count what was read on demand, by the namespace of the objects."""
+    for query, answer in found.items():
+        namespace = bound_namespace(metrics.namespaces, query.namespace)
+        metrics.read_bytes.labels(namespace).inc(answer.size)
+        metrics.read_seconds.labels(namespace).inc(answer.seconds)
+        metrics.read_faults.labels(namespace).inc(bool(answer.fault))
 
 
 def _find_series(metrics: Metrics, labels: _Labels) -> _Series:

@@ -5,7 +5,6 @@ from collections.abc import Iterable
 from http import HTTPStatus
 from typing import Any
 
-import requests
 from flask import Flask, Response
 from prometheus_client import CollectorRegistry
 from prometheus_client.exposition import choose_encoder
@@ -15,12 +14,13 @@ from prometheus_flask_exporter import PrometheusMetrics
 from prometheus_flask_exporter.multiprocess import GunicornInternalPrometheusMetrics
 
 from hooks.errors import ProberUnavailable
+from hooks.exchange.asking import MIB, Limits, Unanswered, open_client
 
 MULTIPROCESS_DIR = "PROMETHEUS_MULTIPROC_DIR"
 """Variable with the directory where the server's processes keep their values; set before this module is imported."""
 
 PROBER_PAGE = "/metrics/prober"
-_PROBER_SECONDS = 2.0
+_LIMITS = Limits(seconds=2.0, most_bytes=16 * MIB)
 
 
 class _PageOfAllProcesses(GunicornInternalPrometheusMetrics):  # type: ignore[misc]  # the exporter has no types
@@ -58,16 +58,15 @@ def serve_prober_page(app: Flask, url: str) -> None:
     """Add the page with the metrics of the prober at this URL, because Prometheus cannot reach it."""
 
     def show() -> Response:
+        client = open_client(_LIMITS.most_bytes)
         try:
-            with requests.Session() as session:
-                session.trust_env = False  # no proxy of the environment
-                found = session.get(f"{url.rstrip('/')}/metrics", timeout=_PROBER_SECONDS, allow_redirects=False)
-        except requests.RequestException as error:
-            raise ProberUnavailable(
-                f"the prober does not answer ({type(error).__name__}), so it shows no metrics"
-            ) from error
-        if found.status_code != HTTPStatus.OK:
-            raise ProberUnavailable(f"the prober answered HTTP {found.status_code} instead of its metrics")
-        return Response(found.content, content_type=found.headers.get("Content-Type", "text/plain"))
+            found = client.ask("GET", f"{url.rstrip('/')}/metrics", limits=_LIMITS, headers={})
+        except Unanswered as error:
+            raise ProberUnavailable("the prober gives no answer that can be used, so it shows no metrics") from error
+        finally:
+            client.close()
+        if found.status != HTTPStatus.OK:
+            raise ProberUnavailable(f"the prober answered HTTP {found.status} instead of its metrics")
+        return Response(found.body, content_type=found.headers.get("Content-Type", "text/plain"))
 
     app.add_url_rule(PROBER_PAGE, "prober_metrics", show, methods=["GET"])

@@ -1,9 +1,12 @@
 """Which of the calls that have arrived are computed now, and which must come again.
 
-A call waits for its turn only after its body has arrived, so slow peers and health probes take no turn.
+A call waits for its turn only after its body has arrived, so slow peers and health probes take no turn. A call that
+waits for another program meanwhile lends its turn to the next one.
 """
 
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from hooks.errors import TooBusy
 
@@ -19,6 +22,9 @@ WAITING_CALLS = 256
 WAITING_BYTES = 2**25
 """Bytes of the bodies of these calls together; a body of any size may wait alone."""
 
+AWAY_CALLS, AWAY_BYTES = 16, 2**22
+"""Calls of a process that have lent their turn, and bytes of their bodies: their objects stay in memory meanwhile."""
+
 
 class Turns:
     """The turns of one process."""
@@ -29,6 +35,7 @@ class Turns:
         self._large = threading.Lock()
         self._lock = threading.Lock()
         self.waiting = self._bytes = 0
+        self.away = self._away_bytes = 0
 
     def take(self, size: int) -> None:
         """Wait for the turn of a call whose body has `size` bytes.
@@ -66,3 +73,25 @@ class Turns:
         self._free.release()
         if size > LARGE_BYTES:
             self._large.release()
+
+    @contextmanager
+    def lend(self, size: int) -> Iterator[bool]:
+        """Lend the turn of a call of that size while it waits for another program; then wait to have it again.
+
+        False if so many calls have lent theirs that it keeps it, and should not wait. A large call keeps others out
+        that are large, because its objects stay.
+        """
+        with self._lock:
+            is_full = self.away >= AWAY_CALLS or (self.away and self._away_bytes + size > AWAY_BYTES)
+            if not is_full:
+                self.away, self._away_bytes = self.away + 1, self._away_bytes + size
+        if is_full:
+            yield False
+            return
+        self._free.release()
+        try:
+            yield True
+        finally:
+            self._free.acquire()
+            with self._lock:
+                self.away, self._away_bytes = self.away - 1, self._away_bytes - size

@@ -3,13 +3,14 @@
 import sys
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
 
 import orjson
-from flask import Flask, Response, current_app, g, request
+from flask import Flask, Response, current_app, g, has_app_context, request
 from werkzeug.exceptions import HTTPException, RequestEntityTooLarge
 
 from hooks.errors import BodyTooLarge, HookError, InvalidRequest, InvalidSpec, LeaveAlone, UnknownCaller
@@ -123,6 +124,16 @@ def read_body(limit: int) -> bytes:
     current_app.extensions[_TURNS].take(len(body))
     g.turn = len(body)
     return body
+
+
+@contextmanager
+def turn_lent() -> Iterator[bool]:
+    """Let another call be computed while the current one waits; False if so many wait already that it should not."""
+    if not has_app_context() or "turn" not in g:
+        yield True
+        return
+    with current_app.extensions[_TURNS].lend(g.turn) as is_lent:
+        yield is_lent
 
 
 def _faults_of_reading() -> tuple[type[Exception], ...]:

@@ -120,4 +120,4 @@ def test_all_members_together_have_one_deadline(played: responses.RequestsMock) 
     report = EtcdClient(urls=(ONE, TWO), clock=lambda: next(seconds)).drop(DROP)
     assert report.fault == "127.0.0.1:2379 answered HTTP 503; 127.0.0.2:2379 answered HTTP 503"
     sent: list[Any] = [call.request for call in played.calls]
-    assert [request.req_kwargs["timeout"] for request in sent] == [1.0, 0.5]
+    assert [request.req_kwargs["timeout"].total for request in sent] == [1.0, 0.5]

@@ -1,5 +1,6 @@
 """Reads on demand from an API server: what is asked, for how long it is remembered, and what a fault comes to."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -10,9 +11,11 @@ import responses
 
 from hooks import contract
 from hooks.clients import query_reader
-from hooks.clients.query_reader import MOST_READERS, NO_SOURCE, OBJECTS_VARIABLE, QueryReader, find_reader
+from hooks.clients.query_reader import NO_SOURCE, OBJECTS_VARIABLE, QueryReader, find_reader
+from hooks.clients.read_budget import MOST_READERS
 from hooks.k8s import kinds
 from hooks.metacontroller.protocol import ObjectQuery, QueryAnswer
+from hooks.metacontroller.queries import BUSY
 from tests.clients.ticking import Ticking
 from tests.played_api_server import URL
 from tests.waiting import PATIENCE
@@ -48,7 +51,7 @@ def test_pods_are_listed_by_labels_with_a_limit_and_get_their_kind(
         objects=({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "namespace": "team-a"}},)
     )
     asked = str(served.calls[0].request.url)
-    assert asked == f"{PODS}?labelSelector=app%3Da%2Ctier%3Db&limit=100"
+    assert asked == f"{PODS}?labelSelector=app%3Da%2Ctier%3Db&limit=10"
 
 
 def test_object_is_read_by_name_and_one_that_is_not_there_is_no_fault(
@@ -130,9 +133,9 @@ def test_no_more_than_a_few_calls_read_at_once(
         assert go_on.wait(PATIENCE)
         return 200, {}, '{"items": []}'
 
-    served.add_callback("GET", PODS, callback=answer)
+    served.add_callback("GET", re.compile(rf"{URL}/api/v1/namespaces/team-.*/pods"), callback=answer)
     reader = QueryReader(ticking.server)
-    queries = [replace(QUERY, labels=(("app", str(index)),)) for index in range(MOST_READERS + 1)]
+    queries = [replace(QUERY, namespace=f"team-{index}") for index in range(MOST_READERS + 1)]
     threads = [Thread(target=reader.read, args=([query],)) for query in queries[:-1]]
     for thread in threads:
         thread.start()
@@ -141,7 +144,7 @@ def test_no_more_than_a_few_calls_read_at_once(
     go_on.set()
     for thread in threads:
         thread.join()
-    assert [one.fault for one in late.values()] == ["too much else is being read; it is tried again"]
+    assert [one.fault for one in late.values()] == [BUSY]
 
 
 @pytest.mark.parametrize("namespace", ["a/b", "..", "a?b=c"])

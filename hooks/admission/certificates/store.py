@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 from hooks.admission.certificates.authority import Issued
 from hooks.admission.certificates.bundle import BundleChange, Trust
 from hooks.clients.api_server import Conversation, ServerAnswer
+from hooks.k8s import kinds
 
 PARTS = {"certificate": "tls.crt", "key": "tls.key", "authorities": "ca.crt"}
 """Field of `Issued` to its key in a Secret and its file name; cert-manager and upstream use the same names."""
@@ -85,7 +86,7 @@ class CertificateStore:
         Raises:
             Refused: the API server refuses the request, or does not answer.
         """
-        secret = self.talk.find(self._path)
+        secret = self.talk.find(self._path, kinds.SECRET)
         data = (secret or {}).get("data") or {}
         parts = {part: _decode(data.get(key, "")) for part, key in PARTS.items()}
         return Stored(issued=Issued(**parts), secret=secret)

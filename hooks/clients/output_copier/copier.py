@@ -23,6 +23,7 @@ from hooks.graph.request.profiler_output import (
     OutputFile,
     plan_copy,
 )
+from hooks.k8s import kinds
 from hooks.k8s.types import Manifest, name_of
 
 FIELD_MANAGER = "dynamo-hooks-copy-output"
@@ -137,7 +138,7 @@ class _Caller:
         """The pod, None if it does not exist; raises CopyFailed."""
 
         def read(conversation: Conversation) -> Mapping[str, Any] | None:
-            return conversation.find(f"/api/v1/namespaces/{namespace}/pods/{name}")
+            return conversation.find(f"/api/v1/namespaces/{namespace}/pods/{name}", kinds.POD)
 
         return self._retry(f"read pod {name}", read)
 
@@ -147,7 +148,7 @@ class _Caller:
         query = f"?fieldManager={FIELD_MANAGER}&force=true"
         self._retry(
             f"apply ConfigMap {name_of(obj)}",
-            lambda conversation: conversation.ask("PATCH", path + query, obj, patch=APPLY_PATCH),
+            lambda conversation: conversation.ask("PATCH", path + query, obj, form=APPLY_PATCH),
         )
 
     def _retry(self, what: str, call: Callable[[Conversation], T]) -> T:

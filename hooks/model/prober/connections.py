@@ -1,17 +1,7 @@
-"""Connections to engines: one deadline for a whole answer, and how many connections are kept open.
-
-This module does not know the requests and answers.
-"""
+"""How many connections to engines are kept open."""
 
 import logging
 import resource
-import socket
-import time
-from typing import Any
-
-from requests.adapters import HTTPAdapter
-from urllib3 import HTTPConnectionPool
-from urllib3.connection import HTTPConnection
 
 logger = logging.getLogger("hooks.model.prober")
 
@@ -20,48 +10,6 @@ CONNECTIONS_PER_ENGINE = 2
 """One for lists, one for loads and unloads, because both may be under way at the same time."""
 _OWN_FILES = 128
 """Open files that are not connections to engines: logs, libraries, connections of hooks and of Prometheus."""
-
-
-class _DeadlineSocket(socket.socket):
-    """A socket whose timeout limits the time for all data together, not for each piece; setting it starts the time."""
-
-    _deadline: float | None = None
-
-    def settimeout(self, value: float | None, /) -> None:
-        super().settimeout(value)
-        self._deadline = None if value is None else time.monotonic() + value
-
-    def recv_into(self, *args: Any, **kwargs: Any) -> int:
-        if self._deadline is not None:
-            remaining = self._deadline - time.monotonic()
-            if remaining <= 0:
-                raise TimeoutError("timed out")
-            super().settimeout(remaining)
-        return super().recv_into(*args, **kwargs)
-
-
-class _Connection(HTTPConnection):
-    """A connection whose socket has a deadline; urllib3 sets its timeout once per call, before the answer begins."""
-
-    def _new_conn(self) -> socket.socket:
-        plain = super()._new_conn()
-        timeout = plain.gettimeout()
-        made = _DeadlineSocket(plain.family, plain.type, plain.proto, plain.detach())
-        made.settimeout(timeout)
-        return made
-
-
-class _Pool(HTTPConnectionPool):
-    ConnectionCls = _Connection
-
-
-class DeadlineAdapter(HTTPAdapter):
-    """Sends over connections whose timeout limits the time for headers and body together."""
-
-    def init_poolmanager(self, *args: Any, **kwargs: Any) -> None:
-        """Create the pools of these connections."""
-        super().init_poolmanager(*args, **kwargs)
-        self.poolmanager.pool_classes_by_scheme = {"http": _Pool}
 
 
 def kept_engines(files: int, calls: int) -> int:

@@ -21,9 +21,11 @@ from requests.adapters import HTTPAdapter
 from urllib3 import Timeout
 from urllib3.exceptions import HTTPError, ReadTimeoutError
 
+from hooks.exchange.connections import BoundedAdapter
+from hooks.exchange.documents import Unreadable, parse_json
 from hooks.model.engine_addresses import AddressRule, find_refusal
 from hooks.model.prober.calls import CallOutcome, EngineAction, EngineAnswer, EngineCall
-from hooks.model.prober.connections import CONNECTIONS_PER_ENGINE, MOST_KEPT_ENGINES, DeadlineAdapter
+from hooks.model.prober.connections import CONNECTIONS_PER_ENGINE, MOST_KEPT_ENGINES
 from hooks.model.prober.engine_texts import read_text
 from hooks.serving.origin import TRACE
 
@@ -59,7 +61,7 @@ def open_transport(hosts: int = MOST_KEPT_ENGINES) -> HTTPAdapter:
 
     Calls go straight to it: a session would add proxies and cookies, and take two fifths of a call's processor time.
     """
-    return DeadlineAdapter(pool_connections=hosts, pool_maxsize=CONNECTIONS_PER_ENGINE, max_retries=0)
+    return BoundedAdapter(MAX_BODY_BYTES, pool_connections=hosts, pool_maxsize=CONNECTIONS_PER_ENGINE)
 
 
 def perform(transport: HTTPAdapter, call: EngineCall, *, addresses: AddressRule) -> EngineAnswer:
@@ -246,8 +248,8 @@ def _read_body(response: requests.Response) -> bytes:
 
 def _parse(body: bytes) -> Any:
     try:
-        return orjson.loads(body)
-    except orjson.JSONDecodeError:
+        return parse_json(body)
+    except Unreadable:
         return None
 
 

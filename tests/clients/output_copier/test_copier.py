@@ -81,7 +81,11 @@ def copier(tmp_path: Path, time: Time, said: list[str]) -> OutputCopier:
 
 
 def pod(state: dict[str, Any]) -> dict[str, Any]:
-    return {"kind": "Pod", "status": {"containerStatuses": [{"name": "profiler", "state": state}]}}
+    return {
+        "kind": "Pod",
+        "metadata": {"name": "p"},
+        "status": {"containerStatuses": [{"name": "profiler", "state": state}]},
+    }
 
 
 def failure(copier: OutputCopier) -> str:

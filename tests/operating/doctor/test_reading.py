@@ -152,7 +152,7 @@ def test_secret_shows_who_renews_the_certificate_and_its_key_is_not_kept() -> No
         ({"annotations": {"cert-manager.io/certificate-name": "x"}}, CertificateSource.CERT_MANAGER),
         ({}, CertificateSource.OTHER),
     ):
-        server.answers[SECRET] = (200, {"metadata": metadata, "data": data})
+        server.answers[SECRET] = (200, {"metadata": {"name": "tls", **metadata}, "data": data})
         (found,) = server.read().certificates.values()
         assert (found.text, found.source) == ("cert", source)
     del server.answers[SECRET]
@@ -163,7 +163,7 @@ def test_secret_shows_who_renews_the_certificate_and_its_key_is_not_kept() -> No
 def test_cron_job_shows_that_the_chart_renews_the_certificate(data: dict[str, str] | None) -> None:
     server = installed()
     if data is not None:
-        server.answers[SECRET] = (200, {"metadata": {}, "data": data})
+        server.answers[SECRET] = (200, {"metadata": {"name": "tls"}, "data": data})
     jobs = [
         cron_job("other", "certificates", "--secret", f"{NAMESPACE}/other"),
         cron_job("backup", "copy", "--secret", f"{NAMESPACE}/dynamo-hooks-admission-tls"),

@@ -5,9 +5,8 @@ from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any
 
-import requests
-
 from hooks.clients.api_server import MERGE_PATCH, Refused, ServerAnswer
+from hooks.exchange.asking import open_client
 from hooks.k8s import kinds
 from hooks.k8s.types import Manifest
 from hooks.offline.simulator.client import merge_patch
@@ -147,7 +146,7 @@ def play(simulated: SimulatedCluster, *, killed_at: int = 0, forbidden: frozense
         simulated.catalogue.add(Resource(kind=kind, plural=plural, namespaced=False))
     return PlayedCluster(
         url="https://127.0.0.1:1",
-        session=requests.Session(),
+        client=open_client,
         namespace="default",
         authorize=str,
         seconds=1,

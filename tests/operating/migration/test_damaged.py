@@ -145,7 +145,7 @@ def damaged(whole: Moved) -> Callable[..., DamagedCluster]:
     simulated = copy.deepcopy(whole.simulated)
     common: dict[str, Any] = {
         "url": "https://127.0.0.1:1",
-        "session": None,
+        "client": None,
         "namespace": "default",
         "authorize": str,
         "seconds": 1,
@@ -204,7 +204,7 @@ class RefusingCluster(PlayedCluster):
 
 def test_object_that_the_api_server_does_not_accept_stops_its_graph_alone(whole: Moved) -> None:
     simulated, worker = copy.deepcopy(whole.simulated), "llm-worker-0a1b2c3d"
-    common: dict[str, Any] = {"session": None, "namespace": "default", "authorize": str, "seconds": 1}
+    common: dict[str, Any] = {"client": None, "namespace": "default", "authorize": str, "seconds": 1}
     url = "https://127.0.0.1:1"
     cluster = RefusingCluster(simulated=simulated, url=url, ending=f"deployments/{worker}", **common)
     told: dict[str, str] = {}

@@ -8,7 +8,6 @@ from http import HTTPStatus
 from typing import Any
 
 import pytest
-import requests
 from click.testing import CliRunner, Result
 
 from hooks import contract
@@ -16,6 +15,7 @@ from hooks.cli import migrate as command
 from hooks.cli.cluster_options import Connection
 from hooks.cli.main import main
 from hooks.clients.api_server import MERGE_PATCH, Refused, ServerAnswer
+from hooks.exchange.asking import open_client
 from hooks.k8s.types import Manifest, plural_of
 from hooks.offline.simulator.client import merge_patch
 from hooks.operating.cluster import Cluster
@@ -107,7 +107,7 @@ def cluster(*definitions: Manifest, graphs: int = 3, **fields: Any) -> StoringCl
     named = {one["metadata"]["name"]: merge_patch(one, {"metadata": {"resourceVersion": "7"}}) for one in found}
     return StoringCluster(
         url="https://127.0.0.1:1",
-        session=requests.Session(),
+        client=open_client,
         namespace="default",
         authorize=str,
         seconds=1,

@@ -3,12 +3,13 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-import requests
-
+from hooks.exchange.asking import MIB, Limits, Unanswered, open_client
 from hooks.offline.simulator.metacontroller.webhook import Hook, HookAnswer, SyncFailed
 
 TIMEOUT_SECONDS = 10.0
 """Metacontroller's own default."""
+_LIMITS = Limits(seconds=TIMEOUT_SECONDS, most_bytes=256 * MIB)
+_CONNECTIONS = 10
 
 
 @contextmanager
@@ -18,14 +19,16 @@ def connect_hook(base_url: str) -> Iterator[Hook]:
     Connections are closed at the end: a stopping server waits for open ones.
     """
     headers = {"Content-Type": "application/json"}
-    with requests.Session() as session:
-        session.trust_env = False
+    client = open_client(_LIMITS.most_bytes, each=_CONNECTIONS)
 
-        def call(path: str, body: bytes) -> HookAnswer:
-            try:
-                answer = session.post(base_url + path, data=body, headers=headers, timeout=TIMEOUT_SECONDS)
-            except requests.RequestException as error:
-                raise SyncFailed(f"http error: {path}: {error}") from error
-            return answer.status_code, answer.headers, answer.content
+    def call(path: str, body: bytes) -> HookAnswer:
+        try:
+            answer = client.ask("POST", base_url + path, limits=_LIMITS, headers=headers, body=body)
+        except Unanswered as error:
+            raise SyncFailed(f"http error: {path}: {error}") from error
+        return answer.status, answer.headers, answer.body
 
+    try:
         yield call
+    finally:
+        client.close()

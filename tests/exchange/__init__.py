@@ -1,0 +1,1 @@
+"""Tests of exchanges over HTTP with peers that do anything."""
