@@ -65,7 +65,7 @@ class ProberClient:
             ProberUnavailable: no answer in time, or one that says that it does not work.
             LeaveAlone: this prober does not act now, or the request is outdated.
         """
-        return self._put(f"/v1/models/{quote(namespace, safe='')}/{quote(name, safe='')}", body, origin)
+        return self._call("PUT", f"/v1/models/{quote(namespace, safe='')}/{quote(name, safe='')}", body, origin)
 
     def set_term(self, term: Term) -> None:
         """Begin, renew or end the time for which the prober acts.
@@ -74,29 +74,28 @@ class ProberClient:
             ProberUnavailable: the prober does not answer, so it may still act until the term's end.
             LeaveAlone: the term has ended before.
         """
-        self._put("/v1/term", write_message(term))
+        self._call("PUT", "/v1/term", write_message(term))
 
-    def check(self) -> None:
-        """Check that the prober works.
+    def read_term(self) -> Term:
+        """The newest term of the prober, over or not.
 
         Raises:
-            ProberUnavailable: it does not.
+            ProberUnavailable: the prober does not answer, or says that it does not work.
         """
+        answer = self._call("GET", "/v1/term")
         try:
-            response = self._session().get(f"{self._url}/healthz", timeout=self._timeout, allow_redirects=False)
-        except requests.RequestException as error:
-            raise ProberUnavailable(f"the prober does not answer at {without_user(self._url)}; {_HINT}") from error
-        if response.status_code != HTTPStatus.OK:
-            raise ProberUnavailable(f"the prober says that it does not work; {_HINT}")
+            return read_message(answer, Term)
+        except (msgspec.MsgspecError, ValueError) as error:
+            raise ProberUnavailable("the prober's answer is not a term; run hooks and prober of one version") from error
 
-    def _put(self, path: str, body: bytes, origin: CallOrigin = UNKNOWN) -> bytes:
+    def _call(self, method: str, path: str, body: bytes | None = None, origin: CallOrigin = UNKNOWN) -> bytes:
         token = self._token if isinstance(self._token, str) else self._token()
         headers = origin.headers
         if token:
             headers["Authorization"] = f"Bearer {token}"
         try:
-            response = self._session().put(
-                f"{self._url}{path}", data=body, headers=headers, timeout=self._timeout, allow_redirects=False
+            response = self._session().request(
+                method, f"{self._url}{path}", data=body, headers=headers, timeout=self._timeout, allow_redirects=False
             )
         except requests.Timeout as error:
             raise ProberUnavailable(f"the prober did not answer within {self._timeout:g} s; {_HINT}") from error
@@ -123,10 +122,12 @@ def _quote(text: str, token: str) -> str:
 
 
 def _open_session() -> requests.Session:
-    """A session that repeats a PUT once, because the prober may close an idle connection at the same moment."""
+    """A session that repeats a request once, because the prober may close an idle connection at the same moment."""
     session = requests.Session()
     session.trust_env = False
     session.headers["Content-Type"] = "application/json"
-    retry = Retry(total=1, connect=0, read=1, status=0, redirect=0, allowed_methods=["PUT"], raise_on_status=False)
+    retry = Retry(
+        total=1, connect=0, read=1, status=0, redirect=0, allowed_methods=["GET", "PUT"], raise_on_status=False
+    )
     session.mount("http://", HTTPAdapter(max_retries=retry))
     return session
