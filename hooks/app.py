@@ -15,11 +15,14 @@ from flask import Flask, Response, g, request
 
 from hooks import contract
 from hooks.api.base import build_models
+from hooks.clients.acting_prober import ActingProber
 from hooks.clients.api_server import ApiServer
 from hooks.clients.etcd import EtcdClient
 from hooks.clients.key_removal import KeyRemoval
+from hooks.clients.model_reader import find_confirm
 from hooks.clients.namespace_locks import RETRY_SECONDS, Hold, Look
 from hooks.clients.pod_reader import PodReader
+from hooks.clients.prober_lease import OnlyPod
 from hooks.clients.query_reader import NO_SOURCE, find_reader
 from hooks.component import removal
 from hooks.component import sync as component
@@ -183,14 +186,21 @@ def served_hooks(
 ) -> dict[str, Hook]:
     """The route table, with the prober (unless given) and the etcd of the settings.
 
-    `server` is the API server that is asked whether a component is being deleted, for the pods of engines (unless
-    `check` is given), and for what else syncs would like to know (unless `source` is given). Without it, no key is
-    deleted, no engine is called whose address must be its pod's, and causes are vaguer.
+    `server` is the API server that is asked whether a component is being deleted, for models (unless `ask_prober` is
+    given), for the pods of engines (unless `check` is given), and for what else syncs would like to know (unless
+    `source` is given). Without it, no key is deleted, no engine is called whose address must be its pod's, and causes
+    are vaguer.
     """
-    ask = ask_prober or ProberClient(settings.prober_url).ask
+    ask = ask_prober or _find_prober(settings, server).ask
     look = check or PodReader(server, new_seconds=settings.lora_mandate).check
     drop = KeyRemoval(server=server, etcd=EtcdClient.at(settings.etcd_address)).drop
     return all_hooks(ask, drop, look, source or find_reader(server, {}))
+
+
+def _find_prober(settings: Settings, server: ApiServer | None) -> ActingProber:
+    """The prober of the only hooks pod."""
+    own = ProberClient(settings.prober_url)
+    return ActingProber(own=own, turns=OnlyPod(prober=own), confirm=find_confirm(settings, server))
 
 
 def _drop_first(drop_keys: DropKeys) -> Sync:

@@ -11,6 +11,7 @@ from hooks.cli.options import is_loopback, parse_bind, read_prober_token, read_s
 from hooks.model.prober.app import create_prober_app
 from hooks.model.prober.connections import kept_engines
 from hooks.model.prober.dispatcher import Dispatcher
+from hooks.model.prober.engine_rules import EngineRules
 from hooks.model.prober.limits import Limits
 from hooks.model.prober.lora_api import open_transport, perform
 from hooks.model.prober.reconciler import FIRST_TERM, NO_TERM
@@ -59,7 +60,7 @@ class _Server(BaseApplication):  # type: ignore[misc]  # gunicorn has no types
         hosts = kept_engines(raise_file_limit(), calls=3 * limits.max_calls)
         dispatcher = Dispatcher(
             limits,
-            functools.partial(perform, open_transport(hosts), addresses=self._settings.engine_addresses),
+            functools.partial(perform, open_transport(hosts), rules=EngineRules.of(self._settings)),
             term=FIRST_TERM if self._settings.hook_replicas == 1 else NO_TERM,
         )
         dispatcher.start()

@@ -1,20 +1,21 @@
 """`dynamo-hooks serve`: the hooks over HTTP, until SIGTERM."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
 import click
 
-from hooks.cli.options import is_loopback, parse_bind, read_prober_token, read_settings, settings_option
+from hooks.cli.options import parse_bind, read_prober_token, read_settings, settings_option
 from hooks.cli.server_options import Capacity, capacity_options, retired_option
+from hooks.cli.token_options import TokenFiles, token_options
 from hooks.clients.acting_prober import ActingProber, set_up_prober
 from hooks.clients.api_server import ApiServer
 from hooks.clients.inventory import find_counter, start_counting
 from hooks.clients.locks import Locks, set_up_locks
-from hooks.errors import InvalidSettings
+from hooks.clients.model_reader import find_confirm
 from hooks.metacontroller.effects import effects_of_api_server, without_api_server
 from hooks.model.prober_client import RELAY_PATH
 from hooks.serving.callers import CallerToken
@@ -47,13 +48,7 @@ Examples:
     callback=parse_bind,
     help="The address to listen on. Port 0 takes a free port and logs it.",
 )
-@click.option(
-    "--token-file",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="The bearer token that callers of the hooks must show; read again when it changes, and the token before is "
-    "accepted for an hour more. Needed on other addresses than loopback, unless --set callers=any.",
-)
+@token_options
 @click.option(
     "--revision",
     default="",
@@ -76,7 +71,7 @@ Examples:
 def serve(
     *,
     bind: str,
-    token_file: Path | None,
+    tokens: TokenFiles,
     revision: str,
     record: Path | None,
     capacity: Capacity,
@@ -91,14 +86,15 @@ def serve(
     _expect_namespace(settings)
     read_prober_token()  # refused here, once, instead of in every worker
     set_up_logging(settings.log_level)
-    callers = _admit(bind, token_file, settings)
+    callers, relay = tokens.admit(bind, settings), tokens.admit_hooks_pods(settings)
     port = int(bind.rpartition(":")[2])
     served = ServedHooks(
         settings=settings,
         at_once=capacity.at_once,
         locks=set_up_locks(settings, holds=True),
         callers=callers,
-        prober=set_up_prober(settings, port, lambda: callers.shown if callers else ""),
+        relay=relay,
+        prober=set_up_prober(settings, port, (lambda: relay.shown) if relay else None),
         drain_file=capacity.drain_file,
         revision=revision,
         record=record,
@@ -124,26 +120,6 @@ def _expect_namespace(settings: Settings) -> None:
         )
 
 
-def _admit(bind: str, token_file: Path | None, settings: Settings) -> CallerToken | None:
-    """The token that callers must show, None for none.
-
-    Ends the process with status 2 if anybody could call and no setting says so.
-    """
-    if token_file is None:
-        if settings.callers == "token" and not is_loopback(bind):
-            raise click.UsageError(
-                f"other machines can reach {bind}, and no token says who may call: give --token-file FILE, "
-                "or say --set callers=any if every caller may"
-            )
-        return None
-    if settings.callers == "any":
-        raise click.UsageError("--token-file and the setting callers=any exclude each other; give one of them")
-    try:
-        return CallerToken(token_file)
-    except InvalidSettings as error:
-        raise click.UsageError(str(error)) from error
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServedHooks:
     """The parts of one server."""
@@ -152,6 +128,7 @@ class ServedHooks:
     at_once: int
     locks: Locks
     callers: CallerToken | None
+    relay: CallerToken | None
     prober: ActingProber
     drain_file: Path | None
     revision: str
@@ -181,12 +158,15 @@ class ServedHooks:
         """Build the WSGI application."""
         from hooks.app import create_app, respect_locks, served_hooks  # noqa: PLC0415 - reads the environment when imported
         from hooks.clients.effects import EffectsClient  # noqa: PLC0415 - only a server in a cluster has one
+        from hooks.clients.pod_reader import PodReader  # noqa: PLC0415 - beside the application
         from hooks.clients.query_reader import find_reader  # noqa: PLC0415 - beside the application
+        from hooks.clients.relayed_requests import RelayedRequests  # noqa: PLC0415 - beside the application
         from hooks.serving.prober_relay import serve_relay  # noqa: PLC0415 - beside the application
 
         server = find_api_server(self.settings)
         settings = self.settings if server else without_api_server(self.settings)
-        refuse = self.callers.refusal if self.callers else None
+        pods = PodReader(server, new_seconds=settings.lora_mandate)
+        prober = replace(self.prober, confirm=find_confirm(settings, server))
         app = create_app(
             settings,
             lambda: datetime.now(UTC),
@@ -194,15 +174,19 @@ class ServedHooks:
             served_by=ServedBy(
                 is_draining=is_draining,
                 at_once=self.at_once,
-                refuse=refuse,
+                refuse=self.callers.refusal if self.callers else None,
                 revision=self.revision,
                 record=build_record(self.record, settings),
             ),
             hooks=respect_locks(
-                served_hooks(settings, self.prober.ask, server, source=find_reader(server)), self.locks.look
+                served_hooks(settings, prober.ask, server, check=pods.check, source=find_reader(server)),
+                self.locks.look,
             ),
         )
-        serve_relay(app, RELAY_PATH, self.prober.own.send, refuse)
+        if self.relay is not None:
+            check = pods.check if settings.engine_addresses == "pods" else None
+            relayed = RelayedRequests(send=prober.own.send, confirm=prober.confirm, check=check)
+            serve_relay(app, RELAY_PATH, relayed.take, self.relay.refusal)
         return app
 
 

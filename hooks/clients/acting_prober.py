@@ -8,6 +8,7 @@ from functools import partial
 from typing import NoReturn
 
 from hooks.clients.api_server import ApiServer
+from hooks.clients.model_reader import Confirm, confirm_all
 from hooks.clients.prober_lease import TICK_SECONDS, LeaseTurns, OnlyPod, SharedLease, Standing
 from hooks.errors import LeaveAlone, ProberUnavailable
 from hooks.model.prober_client import RELAY_PATH, RETRY_SECONDS, ProberClient
@@ -38,23 +39,31 @@ class NoTurns:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ActingProber:
-    """The one prober that acts; `token` is what other hooks pods ask of callers, empty for nothing."""
+    """The one prober that acts; `token` is what hooks pods show each other, empty for nothing.
+
+    `confirm` says whether the own prober may act on a request; the hooks of another pod ask that themselves.
+    """
 
     own: ProberClient
     turns: LeaseTurns
     token: Callable[[], str] = lambda: ""
+    confirm: Confirm = confirm_all
     _others: dict[str, ProberClient] = field(default_factory=dict)
 
     def ask(self, request: LoadRequest, origin: CallOrigin = UNKNOWN) -> LoadReport:
         """The acting prober's report.
 
         Raises:
-            LeaveAlone: no prober acts at this moment, or the request is outdated.
-            ProberUnavailable: the prober or the pod that holds the Lease does not answer, or no pod can hold the Lease.
+            LeaveAlone: no prober acts at this moment, the stored model does not ask for this, or the request is
+                outdated.
+            ProberUnavailable: the prober or the pod that holds the Lease does not answer, no pod can hold the Lease, or
+                it is not known what the stored model asks for.
         """
         standing = self.turns.look()
         if not standing.is_own and not standing.url:
             _refuse(standing)
+        if standing.is_own:
+            self.confirm(request)
         try:
             return (self.own if standing.is_own else self._find(standing.url)).ask(request, origin)
         except LeaveAlone as refusal:
@@ -89,15 +98,17 @@ def _refuse(standing: Standing, refusal: LeaveAlone | None = None) -> NoReturn:
     raise refusal or LeaveAlone(_AGREEING, retry_after=RETRY_SECONDS)
 
 
-def set_up_prober(settings: Settings, port: int, token: Callable[[], str]) -> ActingProber:
-    """The acting prober for these settings; `port` is that of these hooks, `token` what their callers must show."""
+def set_up_prober(settings: Settings, port: int, token: Callable[[], str] | None) -> ActingProber:
+    """The acting prober for these settings; `port` is that of these hooks, `token` what hooks pods show each other."""
     own = ProberClient(settings.prober_url)
-    return ActingProber(own=own, turns=_find_turns(settings, own, port), token=token)
-
-
-def _find_turns(settings: Settings, own: ProberClient, port: int) -> LeaseTurns:
     if settings.hook_replicas == 1:
-        return OnlyPod(prober=own)
+        return ActingProber(own=own, turns=OnlyPod(prober=own))
+    if token is None:
+        return ActingProber(own=own, turns=NoTurns("no --relay-token-file is given, which several hooks pods need"))
+    return ActingProber(own=own, turns=_share_lease(settings, own, port), token=token)
+
+
+def _share_lease(settings: Settings, own: ProberClient, port: int) -> LeaseTurns:
     server, address = ApiServer.in_cluster(), os.environ.get(ADDRESS_VARIABLE, "")
     if server is None or not server.own_namespace:
         return NoTurns("this pod mounts no ServiceAccount token with its namespace, which several hooks pods need")

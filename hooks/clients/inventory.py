@@ -15,7 +15,7 @@ from urllib.parse import urlencode
 
 from hooks import contract
 from hooks.clients.api_server import ApiServer, Conversation, Refused, collection_path, read_objects, read_pages
-from hooks.clients.namespace_locks import NO_LEASE, Clock, Lease, lease_path, parse_lease, put_lease
+from hooks.clients.namespace_locks import NO_LEASE, Clock, Lease, lease_path, parse_lease, put_lease, write_lease
 from hooks.graph.outage import find_outages
 from hooks.k8s import kinds
 from hooks.k8s.conditions import READY, find_condition
@@ -76,7 +76,7 @@ class ResourceCounter:
         if lease.is_valid(now) and lease.holder != self.process:
             return False
         wanted = Lease(holder=self.process, renewed=now, seconds=_LEASE_SECONDS)
-        return put_lease(talk, found, wanted, namespace=self.namespace, name=LEASE_NAME)
+        return put_lease(talk, write_lease(found, wanted, namespace=self.namespace, name=LEASE_NAME))
 
     def _count_all(self, talk: Conversation) -> ResourceCounts:
         states: Counter[Key] = Counter()

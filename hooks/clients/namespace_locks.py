@@ -192,7 +192,7 @@ class OwnLock:
             lease, now = parse_lease(found or {}), self.clock()
             if self._is_due(lease, now, may_take=may_take):
                 wanted = Lease(holder=self.holder, renewed=now, seconds=LEASE_SECONDS)
-                if not put_lease(talk, found, wanted, namespace=self.namespace, name=contract.NAMESPACE_LOCK):
+                if not put_lease(talk, self._write(found, wanted)):
                     return  # another process was faster; the next check reads its Lease
                 lease, self._has_begun = wanted, True
             self._lease = lease
@@ -213,12 +213,10 @@ class OwnLock:
                 talk.ask("DELETE", self._path, condition, also=gone)
             else:
                 last = Lease(holder=self.holder, renewed=self.clock(), seconds=_LAST_SECONDS)
-                talk.ask(
-                    "PUT",
-                    self._path,
-                    write_lease(found, last, namespace=self.namespace, name=contract.NAMESPACE_LOCK),
-                    also=gone,
-                )
+                talk.ask("PUT", self._path, self._write(found, last), also=gone)
+
+    def _write(self, found: Mapping[str, Any] | None, lease: Lease) -> dict[str, Any]:
+        return write_lease(found, lease, namespace=self.namespace, name=contract.NAMESPACE_LOCK)
 
     def _is_due(self, lease: Lease, now: datetime, *, may_take: bool) -> bool:
         """Whether this process should write the Lease now."""
@@ -240,27 +238,18 @@ def write_lease(found: Mapping[str, Any] | None, lease: Lease, *, namespace: str
     spec: dict[str, Any] = {"holderIdentity": lease.holder, "leaseDurationSeconds": lease.seconds}
     if lease.renewed is not None:
         spec["renewTime"] = _write_time(lease.renewed)
-    if found is not None:
-        return {**found, "spec": {**(found.get("spec") or {}), **spec}}
-    metadata = {"name": name, "namespace": namespace}
-    return {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": metadata, "spec": spec}
+    metadata = {**((found or {}).get("metadata") or {}), "name": name, "namespace": namespace}
+    kept = {**(found or {}), "apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": metadata}
+    return {**kept, "spec": {**(kept.get("spec") or {}), **spec}}
 
 
-def put_lease(
-    talk: Conversation,
-    found: Mapping[str, Any] | None,
-    lease: Lease,
-    *,
-    namespace: str,
-    name: str,
-    transitions: int | None = None,
-) -> bool:
-    """Write a Lease that was read as `found`, None if there was none; False if another process was faster."""
-    manifest = write_lease(found, lease, namespace=namespace, name=name)
-    if transitions is not None:
-        manifest["spec"]["leaseTransitions"] = transitions
-    method, path = ("POST", lease_path(namespace)) if found is None else ("PUT", lease_path(namespace, name))
-    return talk.ask(method, path, manifest, also=(HTTPStatus.CONFLICT,)).status != HTTPStatus.CONFLICT
+def put_lease(talk: Conversation, manifest: Mapping[str, Any]) -> bool:
+    """Write a Lease that `write_lease` made; False if another process was faster."""
+    metadata = manifest["metadata"]
+    is_new, name = "resourceVersion" not in metadata, metadata["name"]
+    method, path = ("POST", "") if is_new else ("PUT", name)
+    answer = talk.ask(method, lease_path(metadata["namespace"], path), manifest, also=(HTTPStatus.CONFLICT,))
+    return answer.status != HTTPStatus.CONFLICT
 
 
 def lease_path(namespace: str, name: str = "") -> str:

@@ -4,6 +4,10 @@ Two probers that act at the same time deceive each other, because an engine's li
 hold the Lease, because a prober has no rights. They tell their prober until when it acts; both have the same clock. It
 stops some seconds before another pod may take the Lease. A pod that ends stops its prober, then gives the Lease up.
 
+Each time that a pod takes the Lease, its prober begins a term with a number that is one above its last. The Lease has
+the number for the other processes of the pod. If it is another one than the prober's, because somebody wrote or
+restored the Lease, or the prober has started again, the next term begins. No decision depends on the time of day.
+
 Source: Kubernetes API reference, coordination.k8s.io/v1 Lease; client-go, tools/leaderelection.
 """
 
@@ -15,7 +19,7 @@ from datetime import UTC, datetime
 from typing import Any, Protocol
 
 from hooks.clients.api_server import ApiServer, Conversation, Refused
-from hooks.clients.namespace_locks import Lease, lease_path, parse_lease, put_lease
+from hooks.clients.namespace_locks import Lease, lease_path, parse_lease, put_lease, write_lease
 from hooks.errors import LeaveAlone, ProberUnavailable
 from hooks.k8s import kinds
 from hooks.model.prober_client import ProberClient
@@ -25,8 +29,13 @@ from hooks.serving.logs import logger
 LEASE_SECONDS, RENEW_SECONDS, TICK_SECONDS = 15, 4.0, 2.0
 _MARGIN_SECONDS = 3.0
 """How long before the Lease's end the prober stops: a call that started just before reaches its engine meanwhile."""
-_LONGEST_GAP = 3 * TICK_SECONDS
+_TERM_SECONDS = LEASE_SECONDS - _MARGIN_SECONDS
+_GIVEN_UP_SECONDS = 1
+"""The duration of a Lease without a holder that may be taken at once."""
+_MOST_TRANSITIONS = 2**31 - 1
 _REQUEST_SECONDS = 2.0
+TERM_ANNOTATION = "nvidia.com/dynamo-hooks-term"
+"""Annotation of the Lease with the number of its holder's term."""
 _HOLDER = re.compile(r"(?P<pod>[^ ]+) (?P<url>http://([0-9.]+|\[[0-9a-fA-F:.]+\]):[0-9]{1,5})")
 
 
@@ -93,7 +102,6 @@ class SharedLease:
     _standing: Standing = field(default_factory=Standing, init=False)
     _seen: tuple[object, float] = field(default=(object(), 0.0), init=False)
     """The Lease's version at the last check, and since when it is that."""
-    _checked: float = field(default=0.0, init=False)
 
     def look(self) -> Standing:
         """The result of the last check."""
@@ -103,7 +111,7 @@ class SharedLease:
         """Check the Lease: take it once its holder does not renew it, renew it, or give it up when the pod ends."""
         try:
             with self.server.converse(_REQUEST_SECONDS) as talk:
-                found = talk.find(self._path, kinds.LEASE)
+                found = talk.find(lease_path(self.namespace, self.name), kinds.LEASE)
                 holder = self._give_up(talk, found) if is_draining() else self._renew(talk, found)
         except (Refused, ProberUnavailable, LeaveAlone) as error:
             if str(error) != self._standing.fault:
@@ -113,18 +121,24 @@ class SharedLease:
         self._standing = read_standing(holder, self.holder)
 
     def _renew(self, talk: Conversation, found: Mapping[str, Any] | None) -> str:
-        """Renew or take the Lease if that is due, and return who holds it."""
-        lease, is_over = parse_lease(found or {}), self._is_over(found)
+        """Make, renew or take the Lease if that is due, and return who holds it."""
+        if found is None:
+            put_lease(talk, self._write(None, Lease(seconds=LEASE_SECONDS)))
+            return ""
+        lease, is_over = parse_lease(found), self._is_over(found)
         is_own = lease.holder == self.holder
         if not is_own and not is_over:
             return lease.holder
-        self.prober.check()  # a pod whose prober does not answer leaves the Lease to another pod
-        if is_own and lease.renewed and 0 <= (self.now() - lease.renewed).total_seconds() < RENEW_SECONDS:
+        term = self.prober.read_term()  # a pod whose prober does not answer leaves the Lease to another pod
+        is_same = is_own and bool(term.until) and _read_number(found) == str(term.number)
+        began = self.clock()
+        if is_same and term.until - began > _TERM_SECONDS - RENEW_SECONDS:
             return lease.holder
-        began, number = self.clock(), self._count_term(found, is_own=is_own)
-        if not self._write(talk, found, Lease(holder=self.holder, renewed=self.now(), seconds=LEASE_SECONDS), number):
+        term = Term(number=term.number if is_same else term.number + 1, until=began + _TERM_SECONDS)
+        held = Lease(holder=self.holder, renewed=self.now(), seconds=LEASE_SECONDS)
+        if not put_lease(talk, _write_number(self._write(found, held), term.number, is_taken=not is_own)):
             return self.holder if is_own else ""  # another process was faster, of this pod or of another one
-        self.prober.set_term(Term(number=number, until=began + LEASE_SECONDS - _MARGIN_SECONDS))
+        self.prober.set_term(term)
         return self.holder
 
     def _give_up(self, talk: Conversation, found: Mapping[str, Any] | None) -> str:
@@ -132,39 +146,43 @@ class SharedLease:
         lease = parse_lease(found or {})
         if lease.holder != self.holder:
             return lease.holder
-        number = self._count_term(found, is_own=True)
-        self.prober.set_term(Term(number=number))
-        self._write(talk, found, Lease(renewed=self.now(), seconds=1), number)
+        # Another process of this pod may have written the next number, and be about to tell the prober.
+        self.prober.set_term(Term(number=self.prober.read_term().number + 1))
+        put_lease(talk, self._write(found, Lease(renewed=self.now(), seconds=_GIVEN_UP_SECONDS)))
         return ""
 
-    def _is_over(self, found: Mapping[str, Any] | None) -> bool:
-        """Whether the Lease is free: its holder gave it up, or has not written it for the Lease's seconds.
+    def _is_over(self, found: Mapping[str, Any]) -> bool:
+        """Whether the Lease is free: its holder gave it up, or nobody has written it for the Lease's seconds.
 
-        These are counted by this process's own clock, because the clocks of two machines differ. A Lease that is not
-        there may have been deleted, and its holder may still act.
+        These are counted by this process's own clock, because the clocks of two machines differ. So a Lease that was
+        made anew is free only after this time: the holder of one that was deleted may still act.
         """
-        version, now = (found or {}).get("metadata", {}).get("resourceVersion"), self.clock()
-        is_gap = found is None and now - self._checked > _LONGEST_GAP  # it may have been there and deleted again
-        if self._seen[0] != version or is_gap:
+        version, now = (found.get("metadata") or {}).get("resourceVersion"), self.clock()
+        if self._seen[0] != version:
             self._seen = (version, now)
-        self._checked = now
-        if found is not None and not parse_lease(found).holder:
-            return True
-        return now - self._seen[1] >= LEASE_SECONDS
+        lease = parse_lease(found)
+        is_given_up = not lease.holder and 0 < lease.seconds <= _GIVEN_UP_SECONDS
+        return is_given_up or now - self._seen[1] >= LEASE_SECONDS
 
-    def _count_term(self, found: Mapping[str, Any] | None, *, is_own: bool) -> int:
-        """The number of the term; that of a new Lease is above those of one that was deleted."""
-        if found is None:
-            return int(self.now().timestamp())
-        return int((found.get("spec") or {}).get("leaseTransitions") or 0) + (not is_own)
+    def _write(self, found: Mapping[str, Any] | None, lease: Lease) -> dict[str, Any]:
+        return write_lease(found, lease, namespace=self.namespace, name=self.name)
 
-    def _write(self, talk: Conversation, found: Mapping[str, Any] | None, lease: Lease, number: int) -> bool:
-        """Write the Lease; False if another process was faster."""
-        return put_lease(talk, found, lease, namespace=self.namespace, name=self.name, transitions=number)
 
-    @property
-    def _path(self) -> str:
-        return lease_path(self.namespace, self.name)
+def _read_number(found: Mapping[str, Any]) -> str:
+    """The number of its holder's term, as written in the Lease."""
+    return str(((found.get("metadata") or {}).get("annotations") or {}).get(TERM_ANNOTATION) or "")
+
+
+def _write_number(lease: dict[str, Any], number: int, *, is_taken: bool) -> dict[str, Any]:
+    """The Lease with the number of its holder's term; if another pod takes it, that is one transition more."""
+    metadata, spec = lease["metadata"], lease["spec"]
+    annotations = {**(metadata.get("annotations") or {}), TERM_ANNOTATION: str(number)}
+    transitions = min(int(spec.get("leaseTransitions") or 0) + is_taken, _MOST_TRANSITIONS)
+    return {
+        **lease,
+        "metadata": {**metadata, "annotations": annotations},
+        "spec": {**spec, "leaseTransitions": transitions},
+    }
 
 
 def read_standing(holder: str, own: str) -> Standing:

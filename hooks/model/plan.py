@@ -5,6 +5,7 @@ It reads the spec, the last status and the other models; it does not know what t
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from hooks.api.base import read_parent
 from hooks.api.model import Model, ModelSpec
@@ -46,6 +47,14 @@ class ModelPlan:
         return bool(self.engines.called) and (self.adapter is not None or bool(self.former))
 
 
+class WantedAdapters(NamedTuple):
+    """The adapter to load, the names of those to unload, and of the records in the status those of the model's own."""
+
+    adapter: Adapter | None
+    former: tuple[str, ...]
+    records: tuple[Adapter, ...]
+
+
 def plan_model(request: SyncRequest, facts: Facts, *, finalizing: bool, verdicts: Verdicts | None = None) -> ModelPlan:
     """What the model wants of its engines; a spec that cannot be parsed is a problem like any other.
 
@@ -56,24 +65,44 @@ def plan_model(request: SyncRequest, facts: Facts, *, finalizing: bool, verdicts
     seen = observed.endpoints
     refused = validate_claims(model, observed.own_claim, observed.other_claims)
     records = read_records(request.status)
-    mine = tuple(record for record in records if not refused or record.name != model.spec.model_name)
-    adapter = None if finalizing else _resolve_adapter(model, mine, is_good=not problems and not refused)
-    # A valid model may have loaded its adapter although its status, if lost, does not say so.
-    may_have_loaded = model.is_lora and not problems and not refused
-    named = (model.spec.model_name,) if finalizing and may_have_loaded else ()
-    former = _former_names(mine, named, adapter)
-    is_checked = facts.settings.engine_addresses == "pods" and (adapter is not None or bool(former))
+    wanted = _plan_adapters(model, records, is_valid=not problems, is_taken=bool(refused), finalizing=finalizing)
+    is_checked = facts.settings.engine_addresses == "pods" and (wanted.adapter is not None or bool(wanted.former))
     return ModelPlan(
         model=model,
         services=observed.services,
         engines=sort_engines(seen, verdicts) if is_checked else seen.as_named,
         to_check=seen.to_check if is_checked else (),
         problems=(*problems, *refused),
-        adapter=adapter,
-        former=former,
-        records=records if not refused else mine,
+        adapter=wanted.adapter,
+        former=wanted.former,
+        records=wanted.records if refused else records,
         entries={(one.get("address"), one.get("podName")): one for one in request.status.get("endpoints") or ()},
     )
+
+
+def plan_stored(parent: ReadManifest, settings: Settings, *, finalizing: bool) -> tuple[WantedAdapters, ...]:
+    """What a stored model may want, by its spec and its status: if its adapter's name is its own, and if it is taken.
+
+    Which of the two is so depends on the other models of the namespace.
+    """
+    model, problems = _read_model(parent, settings)
+    records = read_records(parent.get("status") or {})
+    return tuple(
+        _plan_adapters(model, records, is_valid=not problems, is_taken=is_taken, finalizing=finalizing)
+        for is_taken in (False, True)
+    )
+
+
+def _plan_adapters(
+    model: Model, records: tuple[Adapter, ...], *, is_valid: bool, is_taken: bool, finalizing: bool
+) -> WantedAdapters:
+    """The adapter to load and those to unload; `is_taken`: another model owns the name of the spec's adapter."""
+    is_good = is_valid and not is_taken
+    mine = tuple(record for record in records if not is_taken or record.name != model.spec.model_name)
+    adapter = None if finalizing else _resolve_adapter(model, mine, is_good=is_good)
+    # A valid model may have loaded its adapter although its status, if lost, does not say so.
+    named = (model.spec.model_name,) if finalizing and model.is_lora and is_good else ()
+    return WantedAdapters(adapter=adapter, former=_former_names(mine, named, adapter), records=mine)
 
 
 def _read_model(parent: ReadManifest, settings: Settings) -> tuple[Model, tuple[Problem, ...]]:

@@ -64,7 +64,7 @@ class ProberClient:
             ProberUnavailable: no answer in time, or one that says that it does not work.
             LeaveAlone: this prober does not act now, or the request is outdated.
         """
-        return self._put(f"/v1/models/{quote(namespace, safe='')}/{quote(name, safe='')}", body, origin)
+        return self._call("PUT", f"/v1/models/{quote(namespace, safe='')}/{quote(name, safe='')}", body, origin)
 
     def set_term(self, term: Term) -> None:
         """Begin, renew or end the time for which the prober acts.
@@ -73,29 +73,28 @@ class ProberClient:
             ProberUnavailable: the prober does not answer, so it may still act until the term's end.
             LeaveAlone: the term has ended before.
         """
-        self._put("/v1/term", write_message(term))
+        self._call("PUT", "/v1/term", write_message(term))
 
-    def check(self) -> None:
-        """Check that the prober works.
+    def read_term(self) -> Term:
+        """The newest term of the prober, over or not.
 
         Raises:
-            ProberUnavailable: it does not.
+            ProberUnavailable: the prober does not answer, or says that it does not work.
         """
+        answer = self._call("GET", "/v1/term")
         try:
-            reply = self._client.ask("GET", f"{self._url}/healthz", limits=self._limits, headers={})
-        except Unanswered as error:
-            raise ProberUnavailable(f"the prober does not answer at {without_user(self._url)}; {_HINT}") from error
-        if reply.status != HTTPStatus.OK:
-            raise ProberUnavailable(f"the prober says that it does not work; {_HINT}")
+            return read_message(answer, Term)
+        except (msgspec.MsgspecError, ValueError) as error:
+            raise ProberUnavailable("the prober's answer is not a term; run hooks and prober of one version") from error
 
-    def _put(self, path: str, body: bytes, origin: CallOrigin = UNKNOWN) -> bytes:
+    def _call(self, method: str, path: str, body: bytes | None = None, origin: CallOrigin = UNKNOWN) -> bytes:
         token = self._token if isinstance(self._token, str) else self._token()
         headers = {**origin.headers, "Content-Type": "application/json"}
         if token:
             headers["Authorization"] = f"Bearer {token}"
         try:
             # The prober may close an idle connection at the same moment, and takes a request twice.
-            reply = self._client.ask_twice("PUT", self._url + path, limits=self._limits, headers=headers, body=body)
+            reply = self._client.ask_twice(method, self._url + path, limits=self._limits, headers=headers, body=body)
         except Unanswered as error:
             if error.is_late:
                 seconds = self._limits.seconds

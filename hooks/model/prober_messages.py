@@ -10,7 +10,8 @@ body is answered with 400 and a wrong token with 401, each with one line of text
 A LoadRequest whose `adapter` is null only wants the `former` adapters unloaded; finalize sends it.
 
 With several hooks pods only one prober acts: the hooks of the pod that holds the Lease renew its term by
-`PUT /v1/term`. A prober that does not act, or knows a newer generation of the model, answers a LoadRequest with 409.
+`PUT /v1/term`; `GET` shows the newest term. A prober that does not act, or knows a newer generation of the model,
+answers a LoadRequest with 409.
 """
 
 from enum import StrEnum
@@ -156,7 +157,7 @@ class LoadReport(_Message, frozen=True):
 class Term(_Message, frozen=True):
     """The time for which the prober of a pod acts.
 
-    `number` grows each time that another pod takes the Lease. `until` is a time of the machine's monotonic clock, which
+    `number` grows each time that its pod takes the Lease. `until` is a time of the machine's monotonic clock, which
     all containers of a pod share; 0 ends the term, so that its number never counts again.
     """
 

@@ -1,4 +1,7 @@
-"""The path by which other hooks pods reach the prober of this pod, which listens on loopback only."""
+"""The path by which other hooks pods reach the prober of this pod, which listens on loopback only.
+
+They show a token of their own, because that of callers is for what changes nothing.
+"""
 
 from collections.abc import Callable
 
@@ -12,7 +15,7 @@ Send = Callable[[str, str, bytes, CallOrigin], bytes]
 """Sends a model's namespace and name, a body and of which call it is to this pod's prober, and returns its answer."""
 
 
-def serve_relay(app: Flask, path: str, send: Send, refuse: RefuseCaller | None) -> None:
+def serve_relay(app: Flask, path: str, send: Send, refuse: RefuseCaller) -> None:
     """Pass requests below a path on to this pod's prober, which refuses them if it does not act."""
 
     def relay(namespace: str, name: str) -> Response:

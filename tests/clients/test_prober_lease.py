@@ -12,7 +12,15 @@ import requests
 import responses
 
 from hooks.clients.acting_prober import ActingProber, NoTurns, set_up_prober
-from hooks.clients.prober_lease import LEASE_SECONDS, OnlyPod, SharedLease, Standing, read_standing
+from hooks.clients.namespace_locks import parse_lease
+from hooks.clients.prober_lease import (
+    LEASE_SECONDS,
+    TERM_ANNOTATION,
+    OnlyPod,
+    SharedLease,
+    Standing,
+    read_standing,
+)
 from hooks.errors import LeaveAlone, ProberUnavailable
 from hooks.model.prober_client import ProberClient
 from hooks.model.prober_messages import LoadReport, LoadRequest, Term, write_message
@@ -31,13 +39,17 @@ class FakeProber:
 
     terms: list[Term] = field(default_factory=list)
     is_up: bool = True
+    refusals: list[LeaveAlone] = field(default_factory=list)
 
-    def check(self) -> None:
+    def read_term(self) -> Term:
         if not self.is_up:
             raise ProberUnavailable("the prober does not answer")
+        return self.terms[-1] if self.terms else Term(number=0)
 
     def set_term(self, term: Term) -> None:
-        self.check()
+        self.read_term()
+        if self.refusals:
+            raise self.refusals.pop(0)
         last = self.terms[-1] if self.terms else Term(number=0)
         if term.number < last.number or (term.number == last.number and not last.until and term.until):
             raise LeaveAlone(f"term {term.number} has ended", retry_after=1)
@@ -77,10 +89,11 @@ class Cluster:
         self.pods[number].keep(lambda: drains)
 
     def run(self, seconds: float, *, without: tuple[int, ...] = ()) -> None:
+        """Let all pods check the Lease every two seconds; the last one makes a new Lease, and the first takes it."""
         end = self.seconds + seconds
         while self.seconds < end:
             self.seconds += 2
-            for number in range(len(self.pods)):
+            for number in reversed(range(len(self.pods))):
                 if number not in without:
                     self.tick(number)
             assert len(self.acting) <= 1
@@ -96,7 +109,7 @@ def test_first_pod_takes_a_lease_that_is_not_there_after_its_time(played: Played
     cluster = Cluster(played, 2)
     cluster.run(LEASE_SECONDS - 2)
     assert cluster.acting == [], "a Lease that was deleted may still have a holder that acts"
-    cluster.run(4)
+    cluster.run(6)
     assert cluster.acting == [0]
     assert cluster.pods[0].look() == Standing(is_own=True)
     assert cluster.pods[1].look() == Standing(url="http://10.0.0.1:8080")
@@ -111,8 +124,8 @@ def test_holder_keeps_acting_and_another_takes_over_once_it_is_gone(played: Play
         assert cluster.acting == [0]
     cluster.run(LEASE_SECONDS + 4, without=(0,))
     assert cluster.acting == [1]
-    numbers = [prober.terms[-1].number for prober in cluster.probers]
-    assert numbers[1] == numbers[0] + 1
+    spec = played.objects[PATH]["spec"]
+    assert (spec["leaseTransitions"], spec["leaseDurationSeconds"]) == (2, LEASE_SECONDS)
 
 
 def test_ending_pod_stops_its_prober_first_and_another_takes_over_at_once(played: PlayedApiServer) -> None:
@@ -137,14 +150,55 @@ def test_pod_whose_prober_does_not_answer_leaves_the_lease_to_another(played: Pl
     assert cluster.pods[0].look().url == "http://10.0.0.2:8080"
 
 
-def test_lease_that_was_deleted_is_made_anew_with_a_later_term(played: PlayedApiServer) -> None:
+@pytest.mark.parametrize("hours", [0, -1, 1, -24 * 365 * 50, 24 * 365 * 50])
+def test_lease_that_was_deleted_is_made_anew_whatever_the_time_of_day_is(hours: int, played: PlayedApiServer) -> None:
     cluster = Cluster(played, 2)
     cluster.run(20)
-    number = cluster.probers[0].terms[-1].number
+    assert cluster.acting == [0]
     del played.objects[PATH]
-    cluster.run(LEASE_SECONDS + 6)
-    assert len(cluster.acting) == 1
-    assert cluster.probers[cluster.acting[0]].terms[-1].number > number
+    for pod in cluster.pods:
+        pod.now = lambda: datetime(2026, 3, 1, tzinfo=UTC) + timedelta(hours=hours)
+    cluster.run(2)
+    assert parse_lease(played.objects[PATH]).holder == ""
+    cluster.run(LEASE_SECONDS - 2)
+    assert cluster.acting == [], "the Lease is new, so another holder may still act"
+    cluster.run(4)
+    assert cluster.acting == [0]
+    assert cluster.probers[0].terms[-1].number == 2
+    cluster.run(60)
+    assert cluster.acting == [0], "the prober goes on to be renewed"
+    assert [pod.look().fault for pod in cluster.pods] == ["", ""]
+    assert played.objects[PATH]["spec"]["leaseTransitions"] == 1
+
+
+@pytest.mark.parametrize("number", ["0", "1000000", str(2**70), "no number", None])
+def test_number_that_somebody_wrote_into_the_lease_leads_to_the_next_term(
+    number: str | None, played: PlayedApiServer
+) -> None:
+    cluster = Cluster(played, 2)
+    cluster.run(20)
+    found = played.objects[PATH]
+    annotations = {} if number is None else {TERM_ANNOTATION: number}
+    transitions = {"leaseTransitions": 2**31 - 1}
+    played.put(PATH, {**found, "metadata": {"annotations": annotations}, "spec": {**found["spec"], **transitions}})
+    cluster.run(2)
+    assert cluster.acting == [0]
+    assert {term.number for term in cluster.probers[0].terms} == {1, 2}
+    cluster.run(LEASE_SECONDS + 4, without=(0,))
+    assert cluster.acting == [1]
+    assert played.objects[PATH]["spec"]["leaseTransitions"] == 2**31 - 1, "it is an int32"
+
+
+def test_holder_that_the_prober_refuses_says_so_and_tries_again(played: PlayedApiServer) -> None:
+    cluster = Cluster(played, 1)
+    cluster.run(20)
+    cluster.probers[0].terms.append(Term(number=7))
+    refusal = LeaveAlone("term 8 has ended", retry_after=1)
+    cluster.probers[0].refusals.append(refusal)
+    cluster.run(2)
+    assert cluster.pods[0].look() == Standing(is_own=True, fault="term 8 has ended")
+    cluster.run(2)
+    assert (cluster.pods[0].look(), cluster.acting) == (Standing(is_own=True), [0])
 
 
 def test_without_rights_no_prober_acts_and_the_reason_is_said(played: PlayedApiServer) -> None:

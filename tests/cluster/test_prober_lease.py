@@ -9,7 +9,7 @@ import requests
 import yaml
 
 from hooks.clients.api_server import ApiServer
-from hooks.clients.prober_lease import LEASE_SECONDS, SharedLease, Standing
+from hooks.clients.prober_lease import LEASE_SECONDS, TERM_ANNOTATION, SharedLease, Standing
 from hooks.model.prober_client import ProberClient
 from hooks.model.prober_messages import Term
 from tests.cluster.api_client import ApiClient
@@ -24,8 +24,8 @@ RBAC = Path(__file__).parents[2] / "metacontroller" / "rbac.yaml"
 class Prober:
     terms: list[Term] = field(default_factory=list)
 
-    def check(self) -> None:
-        """It works."""
+    def read_term(self) -> Term:
+        return self.terms[-1] if self.terms else Term(number=0)
 
     def set_term(self, term: Term) -> None:
         self.terms.append(term)
@@ -67,22 +67,28 @@ def test_pods_take_renew_give_up_and_take_over_the_lease(account: ApiServer, api
         pods[pod].keep(lambda: drains)
         return pods[pod].look()
 
-    for _ in range(LEASE_SECONDS // 2 + 2):
+    for _ in range(LEASE_SECONDS // 2 + 3):
         standing = tick(0)
     assert standing == Standing(is_own=True)
     assert tick(1) == Standing(url="http://10.0.0.1:8080")
     assert tick(0, drains=True) == Standing()
-    assert probers[0].terms[-1] == Term(number=probers[0].terms[0].number)
+    assert probers[0].terms[-1] == Term(number=2)
     assert tick(1) == Standing(is_own=True)
     assert tick(0, 2) == Standing(url="http://10.0.0.2:8080")
-    for _ in range(LEASE_SECONDS // 2 + 2):
+    for _ in range(LEASE_SECONDS // 2 + 3):
         standing = tick(0)
     assert standing == Standing(is_own=True), "the other pod did not renew it"
-    numbers = [prober.terms[-1].number for prober in probers]
-    assert numbers[0] == numbers[1] + 1
+    assert [{term.number for term in prober.terms} for prober in probers] == [{1, 2, 3}, {1}]
     found = api.get("coordination.k8s.io/v1", "Lease", NAME)
     assert found is not None
-    assert found["spec"]["leaseTransitions"] == numbers[0]
+    assert (found["spec"]["leaseTransitions"], found["metadata"]["annotations"][TERM_ANNOTATION]) == (3, "3")
+
+    api.delete("coordination.k8s.io/v1", "Lease", NAME)
+    assert tick(0) == Standing(), "it was made anew"
+    for _ in range(LEASE_SECONDS // 2 + 3):
+        standing = tick(0)
+    assert standing == Standing(is_own=True)
+    assert probers[0].terms[-1].number == 4
 
 
 def test_without_the_role_the_fault_names_the_right(account: ApiServer, api: ApiClient) -> None:

@@ -14,6 +14,7 @@ from hooks.metacontroller.protocol import SyncAnswer, SyncRequest
 from hooks.model import sync as hook
 from hooks.model.asking import AskProber
 from hooks.model.pod_addresses import CheckAddresses
+from hooks.model.prober.engine_rules import EngineRules
 from hooks.model.prober_messages import AdapterPhase, EndpointReport, LoadReport, LoadRequest
 from hooks.offline.testing.prober import believe_addresses
 from hooks.policy import identity
@@ -29,6 +30,8 @@ NO_SLICES = (
 )
 URI = "s3://bucket/a"
 DEFAULTS = parse_settings({})
+ROUTABLE = EngineRules(addresses="routable", port=9090, takes_files=True)
+ANY_ENGINE = EngineRules(addresses="any", port=9090, takes_files=True)
 RECORDED = {"adapters": [{"name": "a", "source": URI}]}
 """The status of a model whose adapter was written into it, and that says nothing else."""
 

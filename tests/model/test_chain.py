@@ -34,7 +34,7 @@ def engine() -> Iterator[RunningEngine]:
 
 @pytest.fixture
 def client(engine: RunningEngine) -> Iterator[FlaskClient]:
-    dispatcher = Dispatcher(LIMITS, functools.partial(perform, open_transport(), addresses="any"))
+    dispatcher = Dispatcher(LIMITS, functools.partial(perform, open_transport(), rules=parts.ANY_ENGINE))
     dispatcher.start()
     port = engine.target.address.rpartition(":")[2]
     settings = parse_settings({}, {"engine_port": port, "engine_addresses": "any"})

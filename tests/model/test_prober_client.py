@@ -15,13 +15,15 @@ from hooks.model.prober_messages import (
     EndpointReport,
     LoadReport,
     LoadRequest,
+    Term,
     read_message,
     write_message,
 )
 from hooks.model.prober_token import TOKEN_VARIABLE, read_token
 from hooks.serving.origin import CallOrigin
 
-URL = "http://127.0.0.1:9191/v1/models/default/m"
+BASE = "http://127.0.0.1:9191"
+URL = f"{BASE}/v1/models/default/m"
 WANTED = LoadRequest(namespace="default", name="m")
 REPORT = LoadReport(endpoints=(EndpointReport(address="http://10.0.0.1:9090", phase=AdapterPhase.LOADED),))
 
@@ -91,3 +93,15 @@ def test_anything_but_a_report_is_unavailable(answer: dict[str, object], message
     with pytest.raises(ProberUnavailable, match=message) as failure:
         ProberClient("http://127.0.0.1:9191", token="").ask(WANTED)
     assert "\n" not in str(failure.value)
+
+
+@responses.activate
+def test_term_of_the_prober_is_read() -> None:
+    responses.get(f"{BASE}/v1/term", body=b'{"number":3,"until":12.5}')
+    assert ProberClient(BASE, "").read_term() == Term(number=3, until=12.5)
+    responses.replace(responses.GET, f"{BASE}/v1/term", body="the dispatcher's thread has ended\n", status=503)
+    with pytest.raises(ProberUnavailable, match="HTTP 503: the dispatcher's thread has ended"):
+        ProberClient(BASE, "").read_term()
+    responses.replace(responses.GET, f"{BASE}/v1/term", body=b"[]")
+    with pytest.raises(ProberUnavailable, match="not a term; run hooks and prober of one version"):
+        ProberClient(BASE, "").read_term()

@@ -77,7 +77,7 @@ class Broken(Engine):
 
 
 def call_engine(engine: HTTPAdapter) -> Callable[[EngineCall], Any]:
-    return partial(perform, engine, addresses="any")
+    return partial(perform, engine, rules=parts.ANY_ENGINE)
 
 
 def wanted(uri: str = "s3://b/a") -> LoadRequest:

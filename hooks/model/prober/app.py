@@ -45,6 +45,12 @@ def create_prober_app(dispatcher: Dispatcher, *, token: str = "", max_body_bytes
     def put_term() -> Response:
         return _set_term(dispatcher)
 
+    @app.get("/v1/term")
+    def get_term() -> Response:
+        if not dispatcher.is_alive:
+            return show_health()
+        return Response(write_message(dispatcher.term), mimetype="application/json")
+
     @app.get("/v1/models/<namespace>/<name>")
     def get_model(namespace: str, name: str) -> Response:
         return _show_model(dispatcher, f"{namespace}/{name}")

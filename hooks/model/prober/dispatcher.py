@@ -119,6 +119,12 @@ class Dispatcher:
             self._reconciler.set_term(term)
             self._changed.notify()
 
+    @property
+    def term(self) -> Term:
+        """The newest term, over or not."""
+        with self._changed:
+            return self._reconciler.term
+
     def look_up(self, key: str) -> tuple[LoadRequest, LoadReport] | None:
         """A model's last request and what is known; None if the model has no mandate."""
         with self._changed:

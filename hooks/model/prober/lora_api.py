@@ -23,9 +23,9 @@ from urllib3.exceptions import HTTPError, ReadTimeoutError
 
 from hooks.exchange.connections import BoundedAdapter
 from hooks.exchange.documents import Unreadable, parse_json
-from hooks.model.engine_addresses import AddressRule, find_refusal
 from hooks.model.prober.calls import CallOutcome, EngineAction, EngineAnswer, EngineCall
 from hooks.model.prober.connections import CONNECTIONS_PER_ENGINE, MOST_KEPT_ENGINES
+from hooks.model.prober.engine_rules import EngineRules
 from hooks.model.prober.engine_texts import read_text
 from hooks.serving.origin import TRACE
 
@@ -64,12 +64,12 @@ def open_transport(hosts: int = MOST_KEPT_ENGINES) -> HTTPAdapter:
     return BoundedAdapter(MAX_BODY_BYTES, pool_connections=hosts, pool_maxsize=CONNECTIONS_PER_ENGINE)
 
 
-def perform(transport: HTTPAdapter, call: EngineCall, *, addresses: AddressRule) -> EngineAnswer:
+def perform(transport: HTTPAdapter, call: EngineCall, *, rules: EngineRules) -> EngineAnswer:
     """Make a call and judge the answer; nothing that an engine does raises an exception.
 
-    An address that no engine has is not called, whoever asks for it.
+    What the rules refuse is not called, whoever asks for it.
     """
-    if refusal := find_refusal(call.address, addresses):
+    if refusal := rules.find_refusal(call):
         return EngineAnswer(outcome=CallOutcome.FAILED, message=refusal)
     try:
         match call.action:

@@ -41,8 +41,8 @@ class NotNow(Exception):
     """The request is not taken: this prober does not act, or knows a newer request. The message is a sentence."""
 
 
-FIRST_TERM = Term(number=0, until=float("inf"))
-"""The term of a prober that acts without a Lease, because there is one hooks pod."""
+FIRST_TERM = Term(number=0, until=1e15)
+"""The term of a prober that acts without a Lease, because there is one hooks pod; JSON has no infinity."""
 NO_TERM = Term(number=0)
 """The term of a prober that waits until its pod holds the Lease."""
 
@@ -99,6 +99,11 @@ class Reconciler:
             self._term = term
         elif term.until > self._term.until:
             self._term = term
+
+    @property
+    def term(self) -> Term:
+        """The newest term, over or not."""
+        return self._term
 
     def is_acting(self, now: float) -> bool:
         """Whether this prober may call engines."""

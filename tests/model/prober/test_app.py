@@ -9,6 +9,7 @@ from hooks.model.prober.app import create_prober_app
 from hooks.model.prober.calls import CallOutcome, EngineAnswer
 from hooks.model.prober.dispatcher import Dispatcher
 from hooks.model.prober.limits import Limits
+from hooks.model.prober.reconciler import FIRST_TERM
 from hooks.model.prober_messages import (
     Adapter,
     AdapterPhase,
@@ -111,6 +112,7 @@ def test_prober_outside_its_term_takes_no_request(dispatcher: Dispatcher) -> Non
     late = client.put("/v1/term", data=write_message(Term(number=1, until=time.monotonic() + 60)))
     assert late.status_code == 409
     assert client.put("/v1/term", data=b"{").status_code == 400
+    assert read_message(client.get("/v1/term").data, Term) == Term(number=2)
     client.put("/v1/term", data=write_message(Term(number=3, until=time.monotonic() + 60)))
     assert client.put(PATH, data=write_message(WANTED)).status_code == 200
 
@@ -120,6 +122,13 @@ def test_term_needs_the_token(dispatcher: Dispatcher) -> None:
     body = write_message(Term(number=2, until=time.monotonic() + 60))
     assert client.put("/v1/term", data=body).status_code == 401
     assert client.put("/v1/term", data=body, headers={"Authorization": "Bearer secret"}).status_code == 200
+
+
+def test_prober_whose_thread_has_ended_shows_no_term(dispatcher: Dispatcher) -> None:
+    client = create_prober_app(dispatcher).test_client()
+    assert read_message(client.get("/v1/term").data, Term) == FIRST_TERM
+    dispatcher.stop()
+    assert (client.get("/v1/term").status_code, client.get("/v1/models").status_code) == (503, 200)
 
 
 def test_metrics_page_has_what_dashboards_need(client: FlaskClient) -> None:

@@ -16,6 +16,7 @@ from bench.prober import run_slow_engines
 from hooks.model.prober.calls import CallOutcome, EngineAction, EngineAnswer, EngineCall
 from hooks.model.prober.connections import MOST_KEPT_ENGINES, kept_engines
 from hooks.model.prober.lora_api import open_transport, perform
+from tests.model.parts import ANY_ENGINE
 from tests.waiting import PATIENCE, stretch
 
 TIMEOUT = 0.5
@@ -65,7 +66,7 @@ def test_connection_to_an_engine_that_sends_byte_by_byte_is_closed_at_the_deadli
         call = EngineCall(
             action=action, address=address, pod="w0", timeout=TIMEOUT, started=0.0, adapter="a", uri="s3://b/a"
         )
-        answer = perform(open_transport(), call, addresses="any")
+        answer = perform(open_transport(), call, rules=ANY_ENGINE)
         assert answer == EngineAnswer(outcome=CallOutcome.TIMEOUT, message=f"no answer within {TIMEOUT:g} s")
         assert left.wait(PATIENCE)
 
@@ -91,7 +92,7 @@ def test_kept_connection_has_a_whole_timeout_for_each_call() -> None:
         threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
         transport, address = open_transport(), f"http://127.0.0.1:{server.server_address[1]}"
         call = EngineCall(action=EngineAction.LIST, address=address, pod="w0", timeout=timeout, started=0.0)
-        assert [perform(transport, call, addresses="any").outcome for _ in range(3)] == [CallOutcome.OK] * 3
+        assert [perform(transport, call, rules=ANY_ENGINE).outcome for _ in range(3)] == [CallOutcome.OK] * 3
         transport.close()
         server.shutdown()
 
@@ -103,7 +104,7 @@ def test_proxies_of_the_environment_are_not_used(monkeypatch: pytest.MonkeyPatch
         monkeypatch.setenv(name, "http://127.0.0.1:1")
     with run_slow_engines(1, 0.0) as targets:
         call = EngineCall(action=EngineAction.LIST, address=targets[0].address, pod="w0", timeout=PATIENCE, started=0.0)
-        assert perform(open_transport(), call, addresses="any").outcome is CallOutcome.OK
+        assert perform(open_transport(), call, rules=ANY_ENGINE).outcome is CallOutcome.OK
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from hooks.model.prober.limits import Limits
 from hooks.model.prober.lora_api import open_transport, perform
 from hooks.model.prober_messages import Adapter, AdapterPhase, LoadReport, LoadRequest
 from tests import waiting
+from tests.model.parts import ANY_ENGINE
 from tests.model.prober.engines import EngineState, RunningEngine, run_engine, run_engines
 
 LIMITS = Limits(
@@ -31,7 +32,7 @@ CALM = replace(LIMITS, verify_interval=1.0, list_timeout=1.0, mandate=60.0)
 
 @contextmanager
 def run_dispatcher(limits: Limits = LIMITS) -> Iterator[Dispatcher]:
-    dispatcher = Dispatcher(limits, functools.partial(perform, open_transport(), addresses="any"))
+    dispatcher = Dispatcher(limits, functools.partial(perform, open_transport(), rules=ANY_ENGINE))
     dispatcher.start()
     try:
         yield dispatcher

@@ -8,6 +8,7 @@ import responses
 from hooks.model.prober.calls import CallOutcome, EngineAction, EngineAnswer, EngineCall
 from hooks.model.prober.engine_texts import read_text
 from hooks.model.prober.lora_api import MAX_BODY_BYTES, open_transport, perform
+from tests.model.parts import ROUTABLE
 from tests.model.prober.downloader_texts import EARLY, LATE, SAID, SaidOfSource
 
 ENGINE = "http://10.0.0.1:9090"
@@ -20,7 +21,7 @@ def load(uri: str, text: str, status: int = 500) -> EngineAnswer:
     with responses.RequestsMock() as engine:
         engine.post(LORAS, status=status, json=said)
         call = EngineCall(action=EngineAction.LOAD, address=ENGINE, pod="w", timeout=9, started=0, adapter="a", uri=uri)
-        return perform(open_transport(), call, addresses="routable")
+        return perform(open_transport(), call, rules=ROUTABLE)
 
 
 @pytest.mark.parametrize("case", SAID, ids=lambda case: case.id)

@@ -3,6 +3,7 @@
 import gzip
 import socket
 import threading
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,7 +11,9 @@ import requests
 import responses
 
 from hooks.model.prober.calls import CallOutcome, EngineAction, EngineAnswer, EngineCall
+from hooks.model.prober.engine_rules import EngineRules
 from hooks.model.prober.lora_api import MAX_BODY_BYTES, open_transport, perform
+from tests.model.parts import ANY_ENGINE, ROUTABLE
 
 ENGINE = "http://10.0.0.1:9090"
 LORAS = f"{ENGINE}/v1/loras"
@@ -27,7 +30,7 @@ def call(action: EngineAction, adapter: str = "a") -> EngineCall:
 
 
 def make_call(action: EngineAction, adapter: str = "a") -> EngineAnswer:
-    return perform(open_transport(), call(action, adapter), addresses="routable")
+    return perform(open_transport(), call(action, adapter), rules=ROUTABLE)
 
 
 @responses.activate
@@ -211,7 +214,7 @@ def test_each_kind_of_missing_answer_has_its_outcome(error: Exception, outcome: 
 
 def test_refused_connection_has_a_short_message() -> None:
     refused = EngineCall(action=EngineAction.LIST, address="http://127.0.0.1:1", pod="w0", timeout=1.0, started=0.0)
-    assert perform(open_transport(), refused, addresses="any") == EngineAnswer(
+    assert perform(open_transport(), refused, rules=ANY_ENGINE) == EngineAnswer(
         outcome=CallOutcome.UNREACHABLE, message="Connection refused"
     )
 
@@ -227,8 +230,8 @@ def test_endless_body_is_cut() -> None:
 def test_cookies_of_engines_are_not_kept() -> None:
     responses.get(LORAS, json=[], headers={"Set-Cookie": "a=b"})
     transport = open_transport()
-    perform(transport, call(EngineAction.LIST), addresses="routable")
-    perform(transport, call(EngineAction.LIST), addresses="routable")
+    perform(transport, call(EngineAction.LIST), rules=ROUTABLE)
+    perform(transport, call(EngineAction.LIST), rules=ROUTABLE)
     assert "Cookie" not in responses.calls[1].request.headers
 
 
@@ -284,7 +287,7 @@ def test_no_word_of_a_broken_answer_becomes_a_message(answer: bytes) -> None:
         threading.Thread(target=_answer_once, args=(server, answer), daemon=True).start()
         address = f"http://127.0.0.1:{server.getsockname()[1]}"
         broken = EngineCall(action=EngineAction.LIST, address=address, pod="w0", timeout=2.0, started=0.0)
-        found = perform(open_transport(), broken, addresses="any")
+        found = perform(open_transport(), broken, rules=ANY_ENGINE)
     assert found.outcome in {CallOutcome.FAILED, CallOutcome.UNREACHABLE}
     assert found.message
     assert "hunter2" not in found.message
@@ -302,9 +305,42 @@ def test_address_that_no_engine_has_is_not_called() -> None:
         address = f"http://127.0.0.1:{server.getsockname()[1]}"
         for action in EngineAction:
             asked = EngineCall(action=action, address=address, pod="w0", timeout=1.0, started=0.0, adapter="a", uri="u")
-            found = perform(open_transport(), asked, addresses="routable")
+            found = perform(open_transport(), asked, rules=ROUTABLE)
             assert found.outcome is CallOutcome.FAILED
             assert found.message == "not called: its address 127.0.0.1 is a loopback address (setting engine_addresses)"
+
+
+NO_PORT = "is not that of engines (setting engine_port)"
+NO_SCHEME = "not loaded: its source does not start with s3:// or hf://"
+NO_FILE = "not loaded: its source is a file (setting lora_file_sources)"
+WITHOUT_FILES = replace(ROUTABLE, takes_files=False)
+
+
+@pytest.mark.parametrize(
+    ("asked", "rules", "refusal"),
+    [
+        ({"address": "http://10.0.0.1:8080"}, ROUTABLE, f"not called: its port 8080 {NO_PORT}"),
+        ({"address": "http://[fd00::1]:9091"}, ROUTABLE, f"not called: its port 9091 {NO_PORT}"),
+        ({"uri": "file:///etc"}, WITHOUT_FILES, NO_FILE),
+        ({"uri": "FILE:///etc"}, ROUTABLE, NO_SCHEME),
+        ({"uri": "/etc"}, ANY_ENGINE, NO_SCHEME),
+    ],
+    ids=["a port", "a port of IPv6", "a file", "another scheme", "a path"],
+)
+def test_prober_itself_judges_ports_and_sources(asked: dict[str, Any], rules: EngineRules, refusal: str) -> None:
+    loading = replace(call(EngineAction.LOAD), **asked)
+    with responses.RequestsMock():
+        assert perform(open_transport(), loading, rules=rules).message == refusal
+
+
+@responses.activate
+def test_file_is_loaded_and_unloaded_where_the_settings_allow_it() -> None:
+    responses.post(LORAS, json={"status": "success", "lora_name": "a"})
+    responses.delete(f"{LORAS}/a", json={"status": "success", "lora_name": "a"})
+    loading = replace(call(EngineAction.LOAD), uri="file:///adapters/a")
+    assert perform(open_transport(), loading, rules=ROUTABLE).outcome is CallOutcome.OK
+    unloading = replace(loading, action=EngineAction.UNLOAD)
+    assert perform(open_transport(), unloading, rules=WITHOUT_FILES).outcome is CallOutcome.OK
 
 
 @responses.activate

@@ -19,6 +19,7 @@ from hooks.model.prober.dispatcher import Dispatcher
 from hooks.model.prober.limits import Limits
 from hooks.model.prober.lora_api import open_transport, perform
 from hooks.model.prober_messages import Adapter, AdapterPhase, EngineTarget, LoadRequest
+from tests.model.parts import ANY_ENGINE
 from tests.model.prober.test_dispatcher import LIMITS, wait_for
 
 WORKER = Path(__file__).with_name("lora_worker.py")
@@ -64,7 +65,7 @@ def _real_engine() -> None:
 
 @pytest.fixture
 def dispatcher() -> Iterator[Dispatcher]:
-    dispatcher = Dispatcher(REAL, functools.partial(perform, open_transport(), addresses="any"))
+    dispatcher = Dispatcher(REAL, functools.partial(perform, open_transport(), rules=ANY_ENGINE))
     dispatcher.start()
     yield dispatcher
     dispatcher.stop()
