@@ -7,6 +7,7 @@ import orjson
 import pytest
 
 from hooks.admission.app import KINDS, Locked, create_admission_app
+from hooks.k8s import kinds
 from hooks.problems import Reason
 from hooks.serving.web import ServedBy
 from hooks.settings import parse_settings
@@ -43,6 +44,12 @@ def test_rule_is_told_both_objects_and_the_user() -> None:
     post(app, "validate", review(new, old))
     (asked,) = app.config["asked"]
     assert (asked.new, asked.old, asked.user) == (new, old, Requester(name="jane", groups=("system:authenticated",)))
+
+
+def test_rule_is_told_which_optional_kinds_are_declared() -> None:
+    app = admission_app(installed=frozenset({kinds.INFERENCE_POOL}))
+    post(app, "validate", review())
+    assert app.config["asked"][0].installed == {kinds.INFERENCE_POOL}
 
 
 @pytest.mark.parametrize("info", [None, {}, {"username": ""}], ids=["absent", "empty", "nameless"])
