@@ -5,13 +5,14 @@ from pathlib import Path
 
 import click
 
+from hooks.cli.build_options import build_options
 from hooks.cli.cluster_options import Connection, connection_options
 from hooks.cli.options import (
     settings_option,
-    values_option,
     with_option,
 )
 from hooks.cli.values import parse_namespace, parse_positive
+from hooks.offline.manifests.built.building import Building
 
 
 @click.command(
@@ -45,7 +46,7 @@ Examples:
 )
 @with_option
 @settings_option
-@values_option
+@build_options
 @click.option(
     "-o",
     "--output",
@@ -107,7 +108,7 @@ def diff(  # noqa: PLR0913 - one for each option
     namespace: str,
     installed: frozenset[str],
     set_values: tuple[str, ...],
-    values: tuple[str, ...],
+    building: Building,
     output: str,
     fits: bool,
     nodes: Path | None,
@@ -155,7 +156,7 @@ def diff(  # noqa: PLR0913 - one for each option
         namespace=namespace,
         installed=installed,
         set_values=set_values,
-        values=values,
+        building=building,
         fits=fits,
         nodes=nodes,
         admission=admission,

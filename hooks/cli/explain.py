@@ -9,8 +9,9 @@ import click
 import orjson
 
 from hooks import contract
+from hooks.cli.build_options import build_options
 from hooks.cli.colours import paint
-from hooks.cli.options import namespace_option, read_offline_settings, settings_option, values_option, with_option
+from hooks.cli.options import namespace_option, read_offline_settings, settings_option, with_option
 from hooks.cli.refusing import refuse
 from hooks.k8s.types import Json
 from hooks.offline.explain.as_json import write_json
@@ -30,6 +31,7 @@ from hooks.offline.explain.lookup import (
 from hooks.offline.explain.services import places_of_services, service_of
 from hooks.offline.explain.text import write_list, write_origin
 from hooks.offline.explain.unset import UnsetField, find_unset
+from hooks.offline.manifests.built.building import Building
 from hooks.offline.manifests.inputs import Selection
 from hooks.offline.manifests.reading import ManifestFaults
 from hooks.offline.manifests.together import check_whole, load_together
@@ -56,7 +58,7 @@ Examples:
 @namespace_option
 @with_option
 @settings_option
-@values_option
+@build_options
 @click.option("--source", "with_source", is_flag=True, help="Name the file and function of this project too.")
 @click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", help="How to print the result.")
 def explain(  # noqa: PLR0913 - one for each option
@@ -67,7 +69,7 @@ def explain(  # noqa: PLR0913 - one for each option
     namespace: str,
     installed: frozenset[str],
     set_values: tuple[str, ...],
-    values: tuple[str, ...],
+    building: Building,
     with_source: bool,
     output: str,
 ) -> None:
@@ -88,7 +90,7 @@ def explain(  # noqa: PLR0913 - one for each option
     asks = _Form(output=output, with_source=with_source)
     try:
         question = Question(service=service or _service_in(wanted), key=key)
-        loaded = narrow(load_together([file], namespace, Selection(values=values)), question)
+        loaded = narrow(load_together([file], namespace, Selection(building=building)), question)
         checked = check_whole(loaded, settings, installed)
         chosen = choose(loaded, checked, question, settings=settings, installed=installed)
         answer = _answer(chosen, wanted, key, asks)

@@ -2,14 +2,15 @@
 
 import click
 
+from hooks.cli.build_options import build_options
 from hooks.cli.options import (
     namespace_option,
     read_offline_settings,
     settings_option,
-    values_option,
     with_option,
 )
 from hooks.cli.refusing import refuse
+from hooks.offline.manifests.built.building import Building
 from hooks.offline.manifests.inputs import Selection
 from hooks.offline.manifests.reading import ManifestFaults
 from hooks.offline.manifests.together import render_manifests
@@ -30,7 +31,7 @@ Examples:
 @namespace_option
 @with_option
 @settings_option
-@values_option
+@build_options
 @click.option("-o", "--output", type=click.Choice(["yaml", "json"]), default="yaml", help="How to print the result.")
 def render(
     *,
@@ -38,7 +39,7 @@ def render(
     namespace: str,
     installed: frozenset[str],
     set_values: tuple[str, ...],
-    values: tuple[str, ...],
+    building: Building,
     output: str,
 ) -> None:
     """Print every child of every manifest, recursively: graph, components, Deployments.
@@ -50,7 +51,7 @@ def render(
     """
     settings = read_offline_settings(set_values)
     try:
-        checked = render_manifests(files, namespace, settings, installed, selection=Selection(values=values))
+        checked = render_manifests(files, namespace, settings, installed, selection=Selection(building=building))
     except ManifestFaults as error:
         refuse(error.faults)
         return

@@ -11,6 +11,7 @@ import click
 from hooks.cli.cluster_options import Connection
 from hooks.offline.diff.files import ComparedFiles, compare_files
 from hooks.offline.diff.plan import Difference
+from hooks.offline.manifests.built.building import DEFAULT_BUILDING, Building
 from hooks.offline.manifests.git_revisions import GitFailed
 from hooks.settings import Settings
 
@@ -28,7 +29,7 @@ class ComparedSides:
     namespace: str = ""
     installed: frozenset[str] = frozenset()
     set_values: tuple[str, ...] = ()
-    values: tuple[str, ...] = ()
+    building: Building = DEFAULT_BUILDING
     fits: bool = False
     nodes: Path | None = None
     admission: bool | None = None
@@ -43,7 +44,7 @@ def compare_sides(sides: ComparedSides, settings: Settings) -> Difference:
         ManifestFaults: the problems of one side.
     """
     compared = ComparedFiles(
-        files=sides.files, revision=sides.revision, namespace=sides.namespace or "default", values=sides.values
+        files=sides.files, revision=sides.revision, namespace=sides.namespace or "default", building=sides.building
     )
     try:
         return compare_files(compared, settings, sides.installed, admission=sides.admission)

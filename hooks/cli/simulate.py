@@ -12,9 +12,11 @@ import click
 from rich.console import Console
 
 from hooks import contract
-from hooks.cli.options import namespace_option, read_offline_settings, settings_option, values_option, with_option
+from hooks.cli.build_options import build_options
+from hooks.cli.options import namespace_option, read_offline_settings, settings_option, with_option
 from hooks.cli.refusing import refuse
 from hooks.cli.values import parse_positive
+from hooks.offline.manifests.built.building import Building
 from hooks.offline.manifests.inputs import Selection
 from hooks.offline.manifests.reading import ManifestFaults
 from hooks.offline.manifests.together import check_whole, load_together
@@ -87,7 +89,7 @@ Examples:
 @namespace_option
 @with_option
 @settings_option
-@values_option
+@build_options
 @click.option(
     "--timeout",
     callback=parse_positive,
@@ -146,7 +148,7 @@ def simulate(  # noqa: PLR0913, PLR0917 - one parameter for each option
     namespace: str,
     installed: frozenset[str],
     set_values: tuple[str, ...],
-    values: tuple[str, ...],
+    building: Building,
     timeout: float,
     speed: float,
     held: tuple[str, ...],
@@ -165,7 +167,7 @@ def simulate(  # noqa: PLR0913, PLR0917 - one parameter for each option
     else 1; then the reasons are printed. After Ctrl-C it is 130.
     """
     settings = read_offline_settings(set_values)
-    loaded = load_together(paths, namespace, Selection(values=values))
+    loaded = load_together(paths, namespace, Selection(building=building))
     if needs_node(loaded.documents):
         click.echo(NODE_NOTE, err=True)
         loaded = add_gpu_node(loaded)

@@ -2,13 +2,14 @@
 
 import click
 
+from hooks.cli.build_options import build_options
 from hooks.cli.options import (
     known_kinds_option,
     namespace_option,
     read_offline_settings,
     settings_option,
-    values_option,
 )
+from hooks.offline.manifests.built.building import Building
 
 
 @click.command(
@@ -25,7 +26,7 @@ Examples:
 @namespace_option
 @known_kinds_option
 @settings_option
-@values_option
+@build_options
 @click.option(
     "--exclude",
     multiple=True,
@@ -54,7 +55,7 @@ def validate(  # noqa: PLR0913 - one for each option
     namespace: str,
     installed: frozenset[str] | None,
     set_values: tuple[str, ...],
-    values: tuple[str, ...],
+    building: Building,
     exclude: tuple[str, ...],
     is_strict: bool,
     allows_none: bool,
@@ -78,6 +79,6 @@ def validate(  # noqa: PLR0913 - one for each option
         namespace,
         read_offline_settings(set_values),
         installed,
-        selection=Selection(exclude=exclude, values=values),
+        selection=Selection(exclude=exclude, building=building),
         judging=Judging(output=output, is_strict=is_strict, allows_none=allows_none),
     )

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from hooks.offline.diff.comparing import compare_manifests
 from hooks.offline.diff.plan import Difference
+from hooks.offline.manifests.built.building import DEFAULT_BUILDING, Building
 from hooks.offline.manifests.git_revisions import load_revision
 from hooks.offline.manifests.inputs import Selection
 from hooks.offline.manifests.reading import Loaded
@@ -16,13 +17,13 @@ from hooks.settings import Settings
 class ComparedFiles:
     """Two files or directories; with a `revision` of git, any number, each with itself at that revision.
 
-    `values` are files of values for Helm.
+    `building` says how directories of Kustomize and Helm are read.
     """
 
     files: tuple[str, ...]
     revision: str
     namespace: str
-    values: tuple[str, ...] = ()
+    building: Building = DEFAULT_BUILDING
 
 
 def compare_files(
@@ -42,8 +43,8 @@ def compare_files(
 
 def _load(compared: ComparedFiles) -> tuple[Loaded, Loaded]:
     if not compared.revision:
-        selection = Selection(values=compared.values)
+        selection = Selection(building=compared.building)
         old, new = (load_together([path], compared.namespace, selection) for path in compared.files)
         return old, new
-    found = load_revision(compared.revision, compared.files, compared.namespace, compared.values)
+    found = load_revision(compared.revision, compared.files, compared.namespace, compared.building)
     return found.old, found.new

@@ -2,11 +2,12 @@
 
 import subprocess
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from hooks.offline.manifests.built.building import DEFAULT_BUILDING, Building
 from hooks.offline.manifests.built.tools import CHART, KUSTOMIZATIONS
 from hooks.offline.manifests.directories import SUFFIXES, list_files
 from hooks.offline.manifests.inputs import Selection
@@ -29,11 +30,13 @@ class RevisionSides:
     new: Loaded
 
 
-def load_revision(revision: str, paths: Sequence[str], namespace: str, values: Sequence[str] = ()) -> RevisionSides:
+def load_revision(
+    revision: str, paths: Sequence[str], namespace: str, building: Building = DEFAULT_BUILDING
+) -> RevisionSides:
     """Both sides of files and directories, which are relative to the current directory.
 
     A path that has files on one side only is empty on the other. One that has none on either is a problem of the new
-    side. `values` are files of values for Helm, each as it was at the revision; one that it does not have, as now.
+    side. Files of values for Helm are read as they were at the revision; one that it does not have, as now.
 
     Raises:
         GitFailed: git is missing, this is no repository, it has no such revision, or a path is outside of it.
@@ -46,13 +49,14 @@ def load_revision(revision: str, paths: Sequence[str], namespace: str, values: S
         olds = [Path(folder) / place for place in places]
         had = [str(old) for old in olds if _has_files(old)]
         has = [path for path, old in zip(paths, olds, strict=True) if _has_files(Path(path)) or not _has_files(old)]
+        then = tuple(_find_then(one, Path(folder), top) for one in building.values)
         before = Selection(
             rename=partial(_name_as_git, folder, revision),
-            values=tuple(_find_then(one, Path(folder), top) for one in values),
+            building=replace(building, values=then),
         )
         return RevisionSides(
             old=load_together(had, namespace, before) if had else _EMPTY,
-            new=load_together(has, namespace, Selection(values=tuple(values))) if has else _EMPTY,
+            new=load_together(has, namespace, Selection(building=building)) if has else _EMPTY,
         )
 
 
@@ -126,7 +130,7 @@ def _read_blobs(ids: Iterable[str], top: Path) -> Iterator[bytes]:
 def _git(folder: Path, *arguments: str, text: str = "") -> bytes:
     try:
         done = subprocess.run(
-            ["git", "-C", str(folder), *arguments],
+            ["git", "-C", str(folder), "--literal-pathspecs", *arguments],
             input=text.encode(),
             capture_output=True,
             check=False,
