@@ -1,4 +1,4 @@
-"""Accounts that the chart makes for certificates, admission and locks: their rights suffice, and are no more than that."""
+"""Accounts that the chart makes for certificates, admission and locks: their rights suffice, and nothing more."""
 
 import base64
 import subprocess
