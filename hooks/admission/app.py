@@ -177,7 +177,7 @@ def _end(response: Response) -> Response:
     place = {} if is_conversion else {"call": g.get("call", ""), "resource": g.get("plural", "")}
     fields = {"sync_id": g.sync_id, **trace_fields(g.get("traceparent", "")), **place, **g.get("fields", {})}
     if "fault" in g:
-        fields["fault"] = g.fault
+        fields.update(fault=g.fault, peer=request.remote_addr or "")
     fields.update(status=response.status_code, duration_ms=round((time.perf_counter() - g.started) * 1000, 3))
     logger.info("conversion" if is_conversion else "admission", extra={"fields": fields})
     return response

@@ -9,10 +9,10 @@ from types import FrameType
 from typing import TextIO
 
 import click
-from rich.console import Console
 
 from hooks import contract
 from hooks.cli.build_options import build_options
+from hooks.cli.console import SafeConsole
 from hooks.cli.options import namespace_option, read_offline_settings, settings_option, with_option
 from hooks.cli.refusing import refuse
 from hooks.cli.values import parse_positive
@@ -226,7 +226,7 @@ def _run(plan: SimulationPlan, settings: list[str], *, engine_port: int) -> Snap
     with (
         _signals_noted() as heed,
         run_programs(plan, settings, engine_port=engine_port, heed=heed) as programs,
-        ProgressView(Console(stderr=True), live=live) as view,
+        ProgressView(SafeConsole(err=True), live=live) as view,
     ):
         return run_simulation(plan, programs, view)
 
@@ -239,7 +239,7 @@ def _finish(snapshot: Snapshot, output: str) -> None:
             case "yaml":
                 click.echo(format_statuses(snapshot), nl=False)
             case _:
-                print_trees(Console() if sys.stdout.isatty() else Console(width=200), snapshot)
+                print_trees(SafeConsole() if sys.stdout.isatty() else SafeConsole(width=200), snapshot)
     for line in explain(snapshot.progress):
         click.echo(line, err=True)
     click.echo(summarize_result(snapshot), err=True)

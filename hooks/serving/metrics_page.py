@@ -3,42 +3,67 @@
 import os
 from collections.abc import Iterable
 from http import HTTPStatus
+from pathlib import Path
 from typing import Any
 
 import requests
 from flask import Flask, Response
-from prometheus_client import CollectorRegistry
-from prometheus_client.exposition import choose_encoder
+from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
+from prometheus_client.metrics_core import Metric
 from prometheus_client.multiprocess import MultiProcessCollector
+from prometheus_client.openmetrics import exposition as openmetrics
 from prometheus_client.registry import Collector
 from prometheus_flask_exporter import PrometheusMetrics
 from prometheus_flask_exporter.multiprocess import GunicornInternalPrometheusMetrics
 
 from hooks.errors import ProberUnavailable
+from hooks.serving.once_a_second import OnceASecond
 
 MULTIPROCESS_DIR = "PROMETHEUS_MULTIPROC_DIR"
 """Variable with the directory where the server's processes keep their values; set before this module is imported."""
 
 PROBER_PAGE = "/metrics/prober"
 _PROBER_SECONDS = 2.0
+_OPEN_METRICS = "application/openmetrics-text"
+
+
+class _AllProcesses(Collector):
+    """The values of all processes of the server, from their files."""
+
+    def collect(self) -> Iterable[Metric]:
+        """The metrics, added up; a file that a process has only just created holds none."""
+        files = [str(file) for file in Path(os.environ[MULTIPROCESS_DIR]).glob("*.db") if _size_of(file)]
+        merged: Iterable[Metric] = MultiProcessCollector.merge(files)  # type: ignore[no-untyped-call]  # it has no types
+        return merged
+
+
+def _size_of(file: Path) -> int:
+    try:
+        return file.stat().st_size
+    except FileNotFoundError:  # of a process that has just ended
+        return 0
 
 
 class _PageOfAllProcesses(GunicornInternalPrometheusMetrics):  # type: ignore[misc]  # the exporter has no types
-    """The exporter's page with further collectors."""
+    """The exporter's page with further collectors, in two forms, each made once a second at most.
+
+    Anybody may ask. So what they ask for, by `Accept` and `name[]`, makes no other page.
+    """
 
     def __init__(self, app: Flask, collectors: Iterable[Collector], **options: Any) -> None:
-        self._collectors = tuple(collectors)
+        registry = CollectorRegistry()
+        for collector in (_AllProcesses(), *collectors):
+            registry.register(collector)
+        self._plain = OnceASecond(lambda: generate_latest(registry))
+        self._open = OnceASecond[bytes](lambda: openmetrics.generate_latest(registry))  # type: ignore[no-untyped-call]
         super().__init__(app, **options)
 
-    def generate_metrics(self, accept_header: str | None = None, names: Any = None) -> tuple[str, str]:
+    def generate_metrics(self, accept_header: str | None = None, names: Any = None) -> tuple[bytes, str]:  # noqa: ARG002
         """The text of the page and its content type."""
-        registry = CollectorRegistry()
-        MultiProcessCollector(registry)  # type: ignore[no-untyped-call]  # prometheus_client says no types here
-        for collector in self._collectors:
-            registry.register(collector)
-        encode, content_type = choose_encoder(accept_header or "")
-        shown: Any = registry.restricted_registry(names) if names else registry
-        return encode(shown).decode(), content_type
+        if _OPEN_METRICS in (accept_header or ""):
+            return self._open.get(), openmetrics.CONTENT_TYPE_LATEST
+        return self._plain.get(), CONTENT_TYPE_PLAIN_0_0_4
 
 
 def serve_page(app: Flask, collectors: Iterable[Collector]) -> CollectorRegistry:
@@ -56,18 +81,26 @@ def serve_page(app: Flask, collectors: Iterable[Collector]) -> CollectorRegistry
 
 def serve_prober_page(app: Flask, url: str) -> None:
     """Add the page with the metrics of the prober at this URL, because Prometheus cannot reach it."""
+    page = OnceASecond(lambda: _ask_prober(f"{url.rstrip('/')}/metrics"))
 
     def show() -> Response:
-        try:
-            with requests.Session() as session:
-                session.trust_env = False  # no proxy of the environment
-                found = session.get(f"{url.rstrip('/')}/metrics", timeout=_PROBER_SECONDS, allow_redirects=False)
-        except requests.RequestException as error:
-            raise ProberUnavailable(
-                f"the prober does not answer ({type(error).__name__}), so it shows no metrics"
-            ) from error
-        if found.status_code != HTTPStatus.OK:
-            raise ProberUnavailable(f"the prober answered HTTP {found.status_code} instead of its metrics")
-        return Response(found.content, content_type=found.headers.get("Content-Type", "text/plain"))
+        found = page.get()
+        if isinstance(found, str):
+            raise ProberUnavailable(found)
+        content, content_type = found
+        return Response(content, content_type=content_type)
 
     app.add_url_rule(PROBER_PAGE, "prober_metrics", show, methods=["GET"])
+
+
+def _ask_prober(url: str) -> tuple[bytes, str] | str:
+    """The page and its content type, or why there is none."""
+    try:
+        with requests.Session() as session:
+            session.trust_env = False  # no proxy of the environment
+            found = session.get(url, timeout=_PROBER_SECONDS, allow_redirects=False)
+    except requests.RequestException as error:
+        return f"the prober does not answer ({type(error).__name__}), so it shows no metrics"
+    if found.status_code != HTTPStatus.OK:
+        return f"the prober answered HTTP {found.status_code} instead of its metrics"
+    return found.content, found.headers.get("Content-Type", "text/plain")

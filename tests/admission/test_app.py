@@ -267,6 +267,14 @@ def test_one_line_is_logged_with_the_verdict(caplog: pytest.LogCaptureFixture) -
     }
 
 
+def test_line_of_a_malformed_review_names_the_peer(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    client = admission_app().test_client()
+    client.post(f"/admission/validate/{GRAPHS}", data=b"[]", environ_base={"REMOTE_ADDR": "192.0.2.7"})
+    (fields,) = (vars(record)["fields"] for record in caplog.records if record.message == "admission")
+    assert (fields["status"], fields["peer"]) == (400, "192.0.2.7")
+
+
 def test_rule_that_fails_is_a_500_with_one_line() -> None:
     def broken(_review: Any) -> Verdict:
         raise KeyError("k")
