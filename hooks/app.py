@@ -363,13 +363,15 @@ def _end(response: Response, context: AppContext) -> Response:
     """Add the sync id to the response, count the call, log it; health probes are neither counted nor logged."""
     known: dict[str, Any] = vars(g._get_current_object())  # faster than g's proxy, which costs 0.3 µs at each access
     response.headers[SYNC_ID] = known["sync_id"]
-    if "hook" not in known and request.endpoint is not None:
+    if "hook" not in known and request.endpoint is not None and "fault" not in known:
         return response
     report = report_call(response, known)
     if "hook" in known:
         record_call(context.metrics, report)
     record_reads(context.metrics, known.get("found", {}))
     more: dict[str, str] = {key: known[key] for key in ("fault", "effects") if key in known}
+    if "fault" in known:
+        more["peer"] = request.remote_addr or ""
     if "traceparent" in known:
         more |= trace_fields(known["traceparent"])
     log_call(report, sync_id=known["sync_id"], known=known, more=more)

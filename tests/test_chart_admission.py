@@ -14,8 +14,8 @@ from hooks.admission.app import KINDS
 from hooks.cli.main import main
 from hooks.metacontroller import install_files
 from hooks.settings import parse_settings
-from tests.installation import named, of_kind, rights
-from tests.test_chart import CALLERS, SCHEMA, controllers_of, refusal, template
+from tests.installation import Right, named, of_kind, rights
+from tests.test_chart import ACCOUNT_MOUNT, CALLERS, SCHEMA, controllers_of, refusal, template
 
 ON = ("--set", "admission.enabled=true")
 SOURCES = ("helm", "cert-manager", "external")
@@ -166,7 +166,7 @@ def test_admission_is_a_process_that_hooks_cannot_starve() -> None:
     variables = {entry["name"]: entry["value"] for entry in admission["env"]}
     assert parse_settings({k: v for k, v in variables.items() if k.startswith("DYNAMO_HOOKS_")}).hook_replicas == 2
     own = [{mount["name"] for mount in container["volumeMounts"]} for container in (hooks, admission)]
-    assert own[0] & own[1] == {"account"}
+    assert own[0].isdisjoint(own[1])
     assert admission["securityContext"] == hooks["securityContext"]
     result = CliRunner().invoke(main, [*admission["args"]])
     assert "--tls-cert /etc/dynamo-hooks/tls/tls.crt" in result.stderr  # all others were understood
@@ -366,6 +366,73 @@ def test_without_locks_there_is_no_right_to_leases() -> None:
     roles = [role for role in found if not role["metadata"]["name"].endswith("-metacontroller")]
     assert not any("leases" in rule["resources"] for role in roles for rule in role["rules"])
     assert not has_account(documents)
+
+
+ACCOUNT_CASES: dict[str, tuple[str, tuple[str, set[Right]] | None]] = {
+    "by default": ("settings.logLevel=info", None),
+    "requests for other namespaces": (
+        "settings.requestNamespaces=any",
+        ("ClusterRole", {("authorization.k8s.io", "subjectaccessreviews", "create")}),
+    ),
+    "of an installation that is restricted": ("settings.requestNamespaces=any,settings.installation=team", None),
+    "locks": ("settings.namespaceLocks=on", ("ClusterRole", {("coordination.k8s.io", "leases", "get")})),
+    "locks of an installation that is restricted": (
+        "settings.namespaceLocks=on,settings.installation=team",
+        ("Role", {("coordination.k8s.io", "leases", "get")}),
+    ),
+    "conversion alone": ("admission.enabled=false,v1beta1.enabled=true,settings.requestNamespaces=any", None),
+}
+"""Values, and the kind of role and the rights of admission's own account; None if it has none."""
+
+
+@pytest.mark.parametrize(("values", "granted"), ACCOUNT_CASES.values(), ids=ACCOUNT_CASES)
+def test_admission_has_an_account_only_for_what_it_asks(values: str, granted: tuple[str, set[Right]] | None) -> None:
+    documents = template(*ON, "--set", values)
+    (deployment,) = of_kind(documents, "Deployment")
+    pod = deployment["spec"]["template"]["spec"]
+    mounts = {c["name"]: {m["mountPath"]: m["name"] for m in c["volumeMounts"]} for c in pod["containers"]}
+    assert mounts["hooks"][ACCOUNT_MOUNT] == "account"
+    assert ACCOUNT_MOUNT not in mounts["prober"]
+    assert pod["automountServiceAccountToken"] is False
+    own = [one for one in of_kind(documents, "ServiceAccount", "Secret") if one["metadata"]["name"] == SERVICE]
+    if granted is None:
+        assert ACCOUNT_MOUNT not in mounts["admission"]
+        assert not own
+        return
+    assert mounts["admission"][ACCOUNT_MOUNT] == "admission-account"
+    (volume,) = (one for one in pod["volumes"] if one["name"] == "admission-account")
+    assert volume["secret"]["secretName"] == SERVICE
+    account, secret = own
+    assert account["automountServiceAccountToken"] is False
+    assert secret["type"] == "kubernetes.io/service-account-token"
+    assert secret["metadata"]["annotations"] == {"kubernetes.io/service-account.name": SERVICE}
+    subject = {"kind": "ServiceAccount", "namespace": "dynamo-system", "name": SERVICE}
+    bindings = [one for one in of_kind(documents, "RoleBinding", "ClusterRoleBinding") if subject in one["subjects"]]
+    (binding,) = bindings
+    assert binding["subjects"] == [subject]
+    role = named(documents, granted[0], binding["roleRef"]["name"])
+    assert {
+        (g, r, v) for rule in role["rules"] for g in rule["apiGroups"] for r in rule["resources"] for v in rule["verbs"]
+    } == granted[1]
+    assert all(
+        rule["resources"] != ["leases"] or rule["resourceNames"] == [contract.NAMESPACE_LOCK] for rule in role["rules"]
+    )
+
+
+def test_account_of_the_hooks_reviews_nobody() -> None:
+    documents = template(*ON, "--set", "settings.requestNamespaces=any")
+    roles = [one for one in of_kind(documents, "Role", "ClusterRole") if one["metadata"]["name"] != SERVICE]
+    assert not any("subjectaccessreviews" in rule["resources"] for role in roles for rule in role["rules"])
+
+
+@pytest.mark.parametrize(
+    ("values", "wanted"),
+    [("grove=off", ""), ("grove=on,istio=on", "grove,istio"), ("controllers.install=false", None)],
+)
+def test_admission_knows_the_kinds_that_the_controllers_declare(values: str, wanted: str | None) -> None:
+    (deployment,) = of_kind(template(*ON, "--set", values), "Deployment")
+    arguments = deployment["spec"]["template"]["spec"]["containers"][1]["args"]
+    assert dict(zip(arguments[1::2], arguments[2::2], strict=True)).get("--with") == wanted
 
 
 def has_account(documents: list[dict[str, Any]]) -> bool:

@@ -143,6 +143,21 @@ def test_inputs_are_no_commands(runner: Runner) -> None:
     assert not (runner.checkout / "pwned").exists()
 
 
+@pytest.mark.parametrize("step", ["Validate", "Compare"])
+def test_no_tool_runs_for_a_pull_request_if_nothing_is_to_be_built(step: str, runner: Runner) -> None:
+    marker = runner.temp / "ran"
+    (runner.temp / "kustomize").write_text(f"#!/bin/sh\ntouch '{marker}'\ncat {GRAPH}\n")
+    (runner.temp / "kustomize").chmod(0o755)
+    folder = Path(GRAPH).parent
+    write(runner.checkout, {f"{folder}/kustomization.yaml": "resources: [https://other.example/any]\n"})
+    done = runner.run(step, base="HEAD", files=str(folder), build="false")
+    assert done.returncode == 0, done.stderr
+    assert not marker.exists()
+    done = runner.run(step, base="HEAD", files=str(folder))
+    assert done.returncode == 0, done.stderr
+    assert marker.exists()
+
+
 def test_diff_is_an_output_and_in_the_summary(runner: Runner) -> None:
     done = runner.run("Compare", base="main")
     assert done.returncode == 0, done.stderr

@@ -27,6 +27,7 @@ FOREIGN = {
     "hooks.offline.other_version": "the value of an option",
     "hooks.component.backends.__init__": "command lines of containers",
     "hooks.component.backends.elastic": "command lines of containers",
+    "hooks.cli.terminal": "control characters in texts of others",
     "hooks.component.backends.vllm": "command lines of containers",
     "hooks.component.metadata_rules": "numbers in annotations that users write",
     "hooks.component.projection": "numbers in annotations that users write",

@@ -10,6 +10,7 @@ read_inputs() {
     mapfile -t given < <(sed -e 's/^[[:space:]]*//' -e 's/[[:space:]]*$//' -e '/^$/d' <<<"$FILES")
     options=(--namespace "$NAMESPACE")
     if [[ -n $KINDS ]]; then options+=(--with "$KINDS"); fi
+    if [[ $BUILD != true ]]; then options+=(--no-build); fi
     while IFS= read -r setting; do
         if [[ -n ${setting// /} ]]; then options+=(--set "$setting"); fi
     done <<<"$SETTINGS"

@@ -149,7 +149,7 @@ webhook:
 {{- with include "dynamo-hooks.convertedDefinitions" .context | fromYamlArray -}}
 {{- $trust = append $trust (dict "apiGroups" (list "apiextensions.k8s.io") "resources" (list "customresourcedefinitions") "resourceNames" . "verbs" (list "get" "patch")) -}}
 {{- end -}}
-{{- include "dynamo-hooks.jobAccount" (merge (dict "namespace" .context.Release.Namespace "rules" $rules "clusterRules" $trust) .) -}}
+{{- include "dynamo-hooks.ownAccount" (merge (dict "namespace" .context.Release.Namespace "rules" $rules "clusterRules" $trust) .) -}}
 {{- end }}
 
 {{- /* The spec of a Job that creates or renews the certificate, from a dict of context and account. */ -}}

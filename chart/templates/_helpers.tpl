@@ -215,6 +215,16 @@ the rule; of optional kinds, those that the controllers declare. */ -}}
 {{- if and .Values.admission.enabled (ne (toString $namespaces) "own") (not .Values.settings.installation) }}yes{{ end -}}
 {{- end }}
 
+{{- /* Not empty if admission reads the Leases with which other operators lock namespaces. */ -}}
+{{- define "dynamo-hooks.readsLocks" -}}
+{{- if and (include "dynamo-hooks.servesApiServer" .) (eq (include "dynamo-hooks.switch" .Values.settings.namespaceLocks) "on") }}yes{{ end -}}
+{{- end }}
+
+{{- /* Name of admission's ServiceAccount, and of the Secret with its token; empty if admission asks the API server nothing. */ -}}
+{{- define "dynamo-hooks.admissionAccount" -}}
+{{- if or (include "dynamo-hooks.reviewsAccess" .) (include "dynamo-hooks.readsLocks" .) }}{{ include "dynamo-hooks.admissionName" . }}{{ end -}}
+{{- end }}
+
 {{- /* Name of the Secret with the token that hooks and prober share; empty for none. */ -}}
 {{- define "dynamo-hooks.proberSecret" -}}
 {{- with .Values.prober.token -}}

@@ -5,9 +5,9 @@ helm.sh/hook-weight: {{ .weight | quote }}
 helm.sh/hook-delete-policy: before-hook-creation,hook-succeeded
 {{- end }}
 
-{{- /* The ServiceAccount of a Job and its rights, from a dict of context, name, annotations, namespace (of the rules; empty
+{{- /* A ServiceAccount of a Job or of admission, and its rights, from a dict of context, name, annotations, namespace (of the rules; empty
 for the whole cluster), rules, and clusterRules, which are always for the whole cluster. */ -}}
-{{- define "dynamo-hooks.jobAccount" -}}
+{{- define "dynamo-hooks.ownAccount" -}}
 {{- $metadata := dict "name" .name "labels" (include "dynamo-hooks.labels" .context | fromYaml) -}}
 {{- with .annotations -}}{{- $_ := set $metadata "annotations" . -}}{{- end -}}
 {{- $own := merge (dict "namespace" .context.Release.Namespace) $metadata }}

@@ -32,8 +32,6 @@ from hooks.validation.review import Review, Verdict
 
 Rule = Callable[[Review], Verdict]
 Default = Callable[[Review], Sequence[Mapping[str, Json]]]
-Installed = Callable[[], frozenset[GroupVersionKind] | None]
-"""The optional kinds of the cluster; None where they are not known."""
 
 KINDS: Mapping[str, GroupVersionKind] = {plural_of(kind): kind for kind in OUR_KINDS}
 """Plural in the path to kind."""
@@ -57,13 +55,16 @@ NOTHING_LOCKED = Locked(contains=lambda _namespace: False)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AdmissionContext:
-    """What every call needs: settings, rules and defaults by plural, kinds and namespaces of the cluster, metrics."""
+    """What every call needs: settings, rules and defaults by plural, namespaces that are locked, metrics.
+
+    `installed` are the optional kinds that the controllers declare; None where they are not known.
+    """
 
     settings: Settings
     rules: Mapping[str, Rule]
     defaults: Mapping[str, Default]
     locked: Locked
-    installed: Installed
+    installed: frozenset[GroupVersionKind] | None
     metrics: AdmissionMetrics
 
 
@@ -73,7 +74,7 @@ def create_admission_app(
     defaults: Mapping[str, Default],
     *,
     locked: Locked = NOTHING_LOCKED,
-    installed: Installed = lambda: None,
+    installed: frozenset[GroupVersionKind] | None = None,
     served_by: ServedBy = BY_ITSELF,
 ) -> Flask:
     """Build the application; `rules` and `defaults` are by plural, and a kind may have none."""
@@ -164,7 +165,7 @@ def _is_left_alone(call: AdmissionCall, context: AdmissionContext) -> bool:
 
 def _review(call: AdmissionCall, context: AdmissionContext) -> Review:
     assert call.new is not None  # noqa: S101 - both callers have looked
-    return Review(new=call.new, old=call.old, user=call.user, settings=context.settings, installed=context.installed())
+    return Review(new=call.new, old=call.old, user=call.user, settings=context.settings, installed=context.installed)
 
 
 def _end(response: Response) -> Response:
@@ -176,7 +177,7 @@ def _end(response: Response) -> Response:
     place = {} if is_conversion else {"call": g.get("call", ""), "resource": g.get("plural", "")}
     fields = {"sync_id": g.sync_id, **trace_fields(g.get("traceparent", "")), **place, **g.get("fields", {})}
     if "fault" in g:
-        fields["fault"] = g.fault
+        fields.update(fault=g.fault, peer=request.remote_addr or "")
     fields.update(status=response.status_code, duration_ms=round((time.perf_counter() - g.started) * 1000, 3))
     logger.info("conversion" if is_conversion else "admission", extra={"fields": fields})
     return response

@@ -5,14 +5,15 @@ from pathlib import Path
 
 import click
 
+from hooks.cli.build_options import build_options
 from hooks.cli.cluster_options import Connection, connection_options
 from hooks.cli.options import (
     origin_option,
     settings_option,
-    values_option,
     with_option,
 )
 from hooks.cli.values import parse_namespace, parse_positive
+from hooks.offline.manifests.built.building import Building
 
 
 @click.command(
@@ -46,7 +47,7 @@ Examples:
 )
 @with_option
 @settings_option
-@values_option
+@build_options
 @origin_option
 @click.option(
     "-o",
@@ -109,7 +110,7 @@ def diff(  # noqa: PLR0913 - one for each option
     namespace: str,
     installed: frozenset[str],
     set_values: tuple[str, ...],
-    values: tuple[str, ...],
+    building: Building,
     origin: str,
     output: str,
     fits: bool,
@@ -160,7 +161,7 @@ def diff(  # noqa: PLR0913 - one for each option
         namespace=namespace,
         installed=installed,
         set_values=set_values,
-        values=values,
+        building=building,
         origin=origin,
         fits=fits,
         nodes=nodes,

@@ -9,13 +9,13 @@ import click
 import orjson
 
 from hooks import contract
+from hooks.cli.build_options import build_options
 from hooks.cli.colours import paint
 from hooks.cli.options import (
     namespace_option,
     origin_option,
     read_offline_settings,
     settings_option,
-    values_option,
     with_option,
 )
 from hooks.cli.refusing import refuse
@@ -37,6 +37,7 @@ from hooks.offline.explain.lookup import (
 from hooks.offline.explain.services import places_of_services, service_of
 from hooks.offline.explain.text import write_list, write_origin
 from hooks.offline.explain.unset import UnsetField, find_unset
+from hooks.offline.manifests.built.building import Building
 from hooks.offline.manifests.inputs import Selection
 from hooks.offline.manifests.reading import ManifestFaults
 from hooks.offline.manifests.together import check_whole, load_together
@@ -63,7 +64,7 @@ Examples:
 @namespace_option
 @with_option
 @settings_option
-@values_option
+@build_options
 @origin_option
 @click.option("--source", "with_source", is_flag=True, help="Name the file and function of this project too.")
 @click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", help="How to print the result.")
@@ -75,7 +76,7 @@ def explain(  # noqa: PLR0913 - one for each option
     namespace: str,
     installed: frozenset[str],
     set_values: tuple[str, ...],
-    values: tuple[str, ...],
+    building: Building,
     origin: str,
     with_source: bool,
     output: str,
@@ -97,7 +98,7 @@ def explain(  # noqa: PLR0913 - one for each option
     asks = _Form(output=output, with_source=with_source)
     try:
         question = Question(service=service or _service_in(wanted), key=key)
-        loaded = narrow(load_together([file], namespace, Selection(values=values, origin=origin)), question)
+        loaded = narrow(load_together([file], namespace, Selection(building=building, origin=origin)), question)
         checked = check_whole(loaded, settings, installed)
         chosen = choose(loaded, checked, question, settings=settings, installed=installed)
         answer = _answer(chosen, wanted, key, asks)

@@ -4,15 +4,16 @@ from pathlib import Path
 
 import click
 
+from hooks.cli.build_options import build_options
 from hooks.cli.cluster_options import Connection, connection_options
 from hooks.cli.options import (
     known_kinds_option,
     read_offline_settings,
     read_settings,
     settings_option,
-    values_option,
 )
 from hooks.cli.values import parse_namespace
+from hooks.offline.manifests.built.building import Building
 
 _FORMS = ("mermaid", "dot")
 _ENDINGS = {".mmd": "mermaid", ".mermaid": "mermaid", ".dot": "dot", ".gv": "dot"}
@@ -56,7 +57,7 @@ Examples:
 )
 @known_kinds_option
 @settings_option
-@values_option
+@build_options
 @connection_options
 def graph(  # noqa: PLR0913 - one for each option
     *,
@@ -67,7 +68,7 @@ def graph(  # noqa: PLR0913 - one for each option
     output_file: Path | None,
     installed: frozenset[str] | None,
     set_values: tuple[str, ...],
-    values: tuple[str, ...],
+    building: Building,
     connection: Connection,
 ) -> None:
     """Draw graphs: services with replicas, nodes and GPUs, the ways of requests and of the KV cache, models, entries.
@@ -85,7 +86,7 @@ def graph(  # noqa: PLR0913 - one for each option
     from hooks.offline.manifests.together import load_together  # noqa: PLC0415
 
     if files:
-        loaded = load_together(files, namespace or "default", Selection(values=values))
+        loaded = load_together(files, namespace or "default", Selection(building=building))
         pictures = draw_loaded(loaded, read_offline_settings(set_values), installed)
     elif installed is not None:
         raise click.UsageError("--with does not go with --from-cluster, which asks the cluster")

@@ -31,7 +31,7 @@ def compare_on_nodes(sides: ComparedSides, settings: Settings) -> Difference:
                     is_tried=sides.is_tried,
                     admission=sides.admission,
                     keeps_state=sides.keeps_state,
-                    values=sides.values,
+                    building=sides.building,
                 )
                 found = compare_live(cluster, question, settings)
                 machines = read_machines_of(cluster, found) if sides.fits and machines is None else machines

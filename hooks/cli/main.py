@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import click
 from click.shell_completion import CompletionItem
 
+from hooks.cli.terminal import guard_terminal
 from hooks.serving.memory import GC_THRESHOLD_AT_START, collect_seldom
 
 _NO_PLUGINS = "PYDANTIC_DISABLE_PLUGINS"
@@ -55,8 +56,12 @@ class LazyGroup(click.Group):
     first_section = "Before you apply, without a cluster"
 
     def main(self, *args: Any, **kwargs: Any) -> Any:
-        """Run the program with few garbage collections, and without plugins of pydantic: the search takes long."""
+        """Run the program with few garbage collections, and without plugins of pydantic: the search takes long.
+
+        No text that it prints gives a terminal commands.
+        """
         collect_seldom(GC_THRESHOLD_AT_START)
+        guard_terminal()
         os.environ.setdefault(_NO_PLUGINS, "__all__")
         return super().main(*args, **kwargs)
 

@@ -145,14 +145,6 @@ namespace_option = click.option(
 )
 """Gives a command `namespace`, a valid name."""
 
-values_option = click.option(
-    "--values",
-    multiple=True,
-    metavar="FILE",
-    help="A file of values for `helm template`, if FILE is a chart; can be given several times.",
-)
-"""Gives a command `values`, a tuple of paths."""
-
 origin_option = click.option(
     "--origin",
     default="",

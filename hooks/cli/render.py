@@ -2,15 +2,16 @@
 
 import click
 
+from hooks.cli.build_options import build_options
 from hooks.cli.options import (
     namespace_option,
     origin_option,
     read_offline_settings,
     settings_option,
-    values_option,
     with_option,
 )
 from hooks.cli.refusing import refuse
+from hooks.offline.manifests.built.building import Building
 from hooks.offline.manifests.inputs import Selection
 from hooks.offline.manifests.reading import ManifestFaults
 from hooks.offline.manifests.together import render_manifests
@@ -31,7 +32,7 @@ Examples:
 @namespace_option
 @with_option
 @settings_option
-@values_option
+@build_options
 @origin_option
 @click.option("-o", "--output", type=click.Choice(["yaml", "json"]), default="yaml", help="How to print the result.")
 def render(  # noqa: PLR0913 - one for each option
@@ -40,7 +41,7 @@ def render(  # noqa: PLR0913 - one for each option
     namespace: str,
     installed: frozenset[str],
     set_values: tuple[str, ...],
-    values: tuple[str, ...],
+    building: Building,
     origin: str,
     output: str,
 ) -> None:
@@ -51,7 +52,7 @@ def render(  # noqa: PLR0913 - one for each option
     unchanged. The same input always gives the same bytes. Warnings are printed to standard error.
     If a manifest is refused, the exit status is 1 and there is no output.
     """
-    settings, selection = read_offline_settings(set_values), Selection(values=values, origin=origin)
+    settings, selection = read_offline_settings(set_values), Selection(building=building, origin=origin)
     try:
         checked = render_manifests(files, namespace, settings, installed, selection=selection)
     except ManifestFaults as error:

@@ -70,7 +70,9 @@ def replay(
         raise click.UsageError("--against and --python name two versions; give one of them")
     if against or python:
         given = [*(f"--set={pair}" for pair in set_values), *(["--exit-code"] if exit_code else [])]
-        raise SystemExit(_replay_elsewhere(against, python, ["replay", str(directory), f"--output={output}", *given]))
+        raise SystemExit(
+            _replay_elsewhere(against, python, ["replay", f"--output={output}", *given, "--", str(directory)])
+        )
     read_settings(set_values)  # refused here, with its sentence
     overrides = dict(pair.partition("=")[::2] for pair in set_values)
     found = plan_replay(_read(directory), _asking(overrides))

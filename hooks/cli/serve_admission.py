@@ -8,13 +8,13 @@ from pathlib import Path
 import click
 
 from hooks.admission.access import guard_alone, guard_requests
-from hooks.admission.installed_kinds import InstalledKinds
 from hooks.admission.labels import warn_of_labels
 from hooks.admission.neighbours import warn_of_neighbours
-from hooks.cli.options import parse_bind, read_settings, settings_option
+from hooks.cli.options import known_kinds_option, parse_bind, read_settings, settings_option
 from hooks.cli.server_options import Capacity, capacity_options
 from hooks.clients.api_server import ApiServer
 from hooks.clients.locks import Locks, set_up_locks
+from hooks.metacontroller.controllers import OPTIONAL_KINDS
 from hooks.serving.logs import set_up_logging
 from hooks.serving.server import ServerOptions, WsgiApp, run_server
 from hooks.serving.tls import CertificateFiles
@@ -48,9 +48,16 @@ Examples:
     "--tls-key", required=True, type=click.Path(path_type=Path), metavar="FILE", help="PEM key of the certificate."
 )
 @capacity_options
+@known_kinds_option
 @settings_option
 def serve_admission(
-    *, bind: str, tls_cert: Path, tls_key: Path, capacity: Capacity, set_values: tuple[str, ...]
+    *,
+    bind: str,
+    tls_cert: Path,
+    tls_key: Path,
+    capacity: Capacity,
+    installed: frozenset[str] | None,
+    set_values: tuple[str, ...],
 ) -> None:
     """Serve admission over HTTPS, for the API server to call before it stores an object.
 
@@ -59,14 +66,19 @@ def serve_admission(
     """
     settings = read_settings(set_values)
     set_up_logging(settings.log_level)
-    served = ServedAdmission.of(settings, capacity.at_once, tls_cert)
+    served = ServedAdmission(
+        settings=settings,
+        at_once=capacity.at_once,
+        locks=set_up_locks(settings, holds=False),
+        installed=installed,
+        certificate=tls_cert,
+    )
     options = ServerOptions(
         bind=bind,
         workers=capacity.workers,
         strangers=capacity.peers,
         drain_file=capacity.drain_file,
         certificate=_read_certificate(tls_cert, tls_key),
-        begin=served.begin,
         end_with_stdin=capacity.end_with_stdin,
     )
     run_server(options, served.load)
@@ -85,42 +97,25 @@ def _read_certificate(certificate: Path, key: Path) -> CertificateFiles:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServedAdmission:
-    """The parts of the server; `installed` is None without a ServiceAccount, which discovery needs."""
+    """The parts of the server; `installed` are keys of `OPTIONAL_KINDS`, None if they are not known."""
 
     settings: Settings
     at_once: int
     locks: Locks
-    installed: InstalledKinds | None
+    installed: frozenset[str] | None
     certificate: Path
-
-    @classmethod
-    def of(cls, settings: Settings, at_once: int, certificate: Path) -> "ServedAdmission":
-        """The parts of this process's server; ends the process with a message if a setting cannot work."""
-        server = ApiServer.in_cluster()
-        return cls(
-            settings=settings,
-            at_once=at_once,
-            locks=set_up_locks(settings, holds=False),
-            installed=InstalledKinds(server=server) if server else None,
-            certificate=certificate,
-        )
 
     def load(self, is_draining: Callable[[], bool]) -> WsgiApp:
         """Build the WSGI application."""
         from hooks.admission.app import Locked, create_admission_app  # noqa: PLC0415 - reads the environment when imported
         from hooks.admission.rules import DEFAULTS, RULES  # noqa: PLC0415 - takes long
 
-        server = ApiServer.in_cluster()
+        server, known = ApiServer.in_cluster(), self.installed
         return create_admission_app(
             self.settings,
             guard_requests(warn_of_neighbours(warn_of_labels(RULES), server), server),
             DEFAULTS,
             locked=Locked(contains=self.locks.is_locked, rules=guard_alone(server)),
-            installed=self.installed.look if self.installed else lambda: None,
+            installed=None if known is None else frozenset(OPTIONAL_KINDS[name].kind for name in known),
             served_by=ServedBy(is_draining=is_draining, at_once=self.at_once, certificate=self.certificate),
         )
-
-    def begin(self, _is_draining: Callable[[], bool]) -> None:
-        """Start a worker's background threads."""
-        if self.installed:
-            self.installed.keep()

@@ -11,6 +11,7 @@ import click
 from hooks.cli.cluster_options import Connection
 from hooks.offline.diff.files import ComparedFiles, compare_files
 from hooks.offline.diff.plan import Difference
+from hooks.offline.manifests.built.building import DEFAULT_BUILDING, Building
 from hooks.offline.manifests.git_revisions import GitFailed
 from hooks.offline.manifests.inputs import Selection
 from hooks.settings import Settings
@@ -29,7 +30,7 @@ class ComparedSides:
     namespace: str = ""
     installed: frozenset[str] = frozenset()
     set_values: tuple[str, ...] = ()
-    values: tuple[str, ...] = ()
+    building: Building = DEFAULT_BUILDING
     origin: str = ""
     fits: bool = False
     nodes: Path | None = None
@@ -48,7 +49,7 @@ def compare_sides(sides: ComparedSides, settings: Settings) -> Difference:
         files=sides.files,
         revision=sides.revision,
         namespace=sides.namespace or "default",
-        selection=Selection(values=sides.values, origin=sides.origin),
+        selection=Selection(building=sides.building, origin=sides.origin),
     )
     try:
         return compare_files(compared, settings, sides.installed, admission=sides.admission)

@@ -10,19 +10,20 @@ from types import FrameType
 from typing import TextIO
 
 import click
-from rich.console import Console
 
 from hooks import contract
+from hooks.cli.build_options import build_options
+from hooks.cli.console import SafeConsole
 from hooks.cli.options import (
     namespace_option,
     origin_option,
     read_offline_settings,
     settings_option,
-    values_option,
     with_option,
 )
 from hooks.cli.refusing import refuse
 from hooks.cli.values import parse_positive
+from hooks.offline.manifests.built.building import Building
 from hooks.offline.manifests.inputs import Selection
 from hooks.offline.manifests.reading import ManifestFaults
 from hooks.offline.manifests.together import check_whole, load_together
@@ -95,7 +96,7 @@ Examples:
 @namespace_option
 @with_option
 @settings_option
-@values_option
+@build_options
 @origin_option
 @click.option(
     "--timeout",
@@ -155,7 +156,7 @@ def simulate(  # noqa: PLR0913, PLR0917 - one parameter for each option
     namespace: str,
     installed: frozenset[str],
     set_values: tuple[str, ...],
-    values: tuple[str, ...],
+    building: Building,
     origin: str,
     timeout: float,
     speed: float,
@@ -175,7 +176,7 @@ def simulate(  # noqa: PLR0913, PLR0917 - one parameter for each option
     else 1; then the reasons are printed. After Ctrl-C it is 130.
     """
     settings = read_offline_settings(set_values)
-    loaded = load_together(paths, namespace, Selection(values=values, origin=origin))
+    loaded = load_together(paths, namespace, Selection(building=building, origin=origin))
     if needs_node(loaded.documents):
         click.echo(NODE_NOTE, err=True)
         loaded = add_gpu_node(loaded)
@@ -234,7 +235,7 @@ def _run(plan: SimulationPlan, settings: list[str], *, engine_port: int) -> Snap
     with (
         _signals_noted() as heed,
         run_programs(plan, settings, engine_port=engine_port, heed=heed, say=partial(click.echo, err=True)) as programs,
-        ProgressView(Console(stderr=True), live=live) as view,
+        ProgressView(SafeConsole(err=True), live=live) as view,
     ):
         return run_simulation(plan, programs, view)
 
@@ -247,7 +248,7 @@ def _finish(snapshot: Snapshot, output: str) -> None:
             case "yaml":
                 click.echo(format_statuses(snapshot), nl=False)
             case _:
-                print_trees(Console() if sys.stdout.isatty() else Console(width=200), snapshot)
+                print_trees(SafeConsole() if sys.stdout.isatty() else SafeConsole(width=200), snapshot)
     for line in explain(snapshot.progress):
         click.echo(line, err=True)
     click.echo(summarize_result(snapshot), err=True)

@@ -2,14 +2,15 @@
 
 import click
 
+from hooks.cli.build_options import build_options
 from hooks.cli.options import (
     known_kinds_option,
     namespace_option,
     origin_option,
     read_offline_settings,
     settings_option,
-    values_option,
 )
+from hooks.offline.manifests.built.building import Building
 
 
 @click.command(
@@ -26,7 +27,7 @@ Examples:
 @namespace_option
 @known_kinds_option
 @settings_option
-@values_option
+@build_options
 @origin_option
 @click.option(
     "--exclude",
@@ -56,7 +57,7 @@ def validate(  # noqa: PLR0913 - one for each option
     namespace: str,
     installed: frozenset[str] | None,
     set_values: tuple[str, ...],
-    values: tuple[str, ...],
+    building: Building,
     origin: str,
     exclude: tuple[str, ...],
     is_strict: bool,
@@ -81,6 +82,6 @@ def validate(  # noqa: PLR0913 - one for each option
         namespace,
         read_offline_settings(set_values),
         installed,
-        selection=Selection(exclude=exclude, values=values, origin=origin),
+        selection=Selection(exclude=exclude, building=building, origin=origin),
         judging=Judging(output=output, is_strict=is_strict, allows_none=allows_none),
     )

@@ -11,6 +11,7 @@ import hooks
 from hooks import contract
 from hooks.cli.colours import paint
 from hooks.cli.refusing import count, describe_skipped
+from hooks.cli.terminal import echo_painted, without_controls
 from hooks.offline.manifests.annotations import write_annotations
 from hooks.offline.manifests.checking import Checked, check_manifests, check_rendered
 from hooks.offline.manifests.document import Fault
@@ -79,19 +80,19 @@ def _print_text(loaded: Loaded, checked: Checked, judging: Judging, *, strict: i
             click.echo(write_annotations(faults, warnings), nl=False)
     said = sorted([*((one, True) for one in faults), *((one, False) for one in warnings)], key=_order)
     for one, is_error in said:
-        click.echo(_describe(one, is_error=is_error), err=True)
+        echo_painted(_describe(one, is_error=is_error))
     _print_left_out(loaded.left_out)
     if faults:
         rest = f", {count(len(warnings), 'warning')}" if warnings else ""
         summary = f"{count(len(faults), 'problem')}{rest}{describe_skipped(loaded.skipped)}"
-        click.echo(paint(summary, "red"), err=True)
+        echo_painted(paint(summary, "red"))
     elif has_none:
-        click.echo(paint(f"{_NOTHING}{describe_skipped(loaded.skipped)}", "red"), err=True)
+        echo_painted(paint(f"{_NOTHING}{describe_skipped(loaded.skipped)}", "red"))
     elif strict:
-        click.echo(paint(f"{count(strict, 'warning')}, and --strict makes it an error", "red"), err=True)
+        echo_painted(paint(f"{count(strict, 'warning')}, and --strict makes it an error", "red"))
     else:
         with guard_output():
-            click.echo(paint(_summary(loaded, len(warnings)), "green"), err=judging.output == "github")
+            echo_painted(paint(_summary(loaded, len(warnings)), "green"), err=judging.output == "github")
 
 
 def _order(item: tuple[Fault, bool]) -> tuple[str, int, bool, str]:
@@ -100,13 +101,13 @@ def _order(item: tuple[Fault, bool]) -> tuple[str, int, bool, str]:
 
 
 def _describe(fault: Fault, *, is_error: bool) -> str:
-    where = paint(f"{fault.where}:", "bold")
-    return f"{where} {fault.sentence}" if is_error else f"{paint('warning:', 'yellow')} {where} {fault.sentence}"
+    where, sentence = paint(f"{without_controls(fault.where)}:", "bold"), without_controls(fault.sentence)
+    return f"{where} {sentence}" if is_error else f"{paint('warning:', 'yellow')} {where} {sentence}"
 
 
 def _print_left_out(left_out: Sequence[LeftOut]) -> None:
     for one in left_out[:_MOST_LEFT_OUT]:
-        click.echo(f"{paint('not judged:', 'cyan')} {one}", err=True)
+        echo_painted(f"{paint('not judged:', 'cyan')} {without_controls(str(one))}")
     if len(left_out) > _MOST_LEFT_OUT:
         click.echo(f"not judged: {len(left_out) - _MOST_LEFT_OUT} more; -o json names all", err=True)
 

@@ -8,6 +8,7 @@ from hooks.k8s.types import name_of
 from hooks.offline.diff.comparing import ApiServerWord, compare_with_cluster
 from hooks.offline.diff.fitting import Machines
 from hooks.offline.diff.plan import Difference
+from hooks.offline.manifests.built.building import DEFAULT_BUILDING, Building
 from hooks.offline.manifests.inputs import Selection
 from hooks.offline.manifests.together import load_together
 from hooks.operating.after_apply import read_live_state
@@ -27,7 +28,7 @@ class LiveQuestion:
     """What is asked: the manifests, the namespace of those that name none, and whether the API server tries them.
 
     `admission` says whether admission is registered; None to ask the cluster. `keeps_state`: what runs is noted too.
-    `values` are files of values for Helm.
+    `building` says how directories of Kustomize and Helm are read.
     """
 
     path: str
@@ -35,7 +36,7 @@ class LiveQuestion:
     is_tried: bool = False
     admission: bool | None = None
     keeps_state: bool = False
-    values: tuple[str, ...] = ()
+    building: Building = DEFAULT_BUILDING
 
 
 def compare_live(cluster: Cluster, question: LiveQuestion, settings: Settings) -> Difference:
@@ -46,7 +47,7 @@ def compare_live(cluster: Cluster, question: LiveQuestion, settings: Settings) -
         Refused: the API server does not answer, or refuses.
     """
     facts = Facts(now=datetime.now(UTC), settings=settings)
-    loaded = load_together([question.path], question.namespace, Selection(values=question.values))
+    loaded = load_together([question.path], question.namespace, Selection(building=question.building))
     ours = [one for one in loaded.documents if one.is_ours]
     brought = frozenset(name_of(one.object) for one in loaded.documents if one.kind == kinds.NAMESPACE)
     places = {str(one.object["metadata"].get("namespace") or question.namespace) for one in ours}

@@ -7,6 +7,7 @@ import orjson
 import pytest
 
 from hooks.admission.app import KINDS, Locked, create_admission_app
+from hooks.k8s import kinds
 from hooks.problems import Reason
 from hooks.serving.web import ServedBy
 from hooks.settings import parse_settings
@@ -43,6 +44,12 @@ def test_rule_is_told_both_objects_and_the_user() -> None:
     post(app, "validate", review(new, old))
     (asked,) = app.config["asked"]
     assert (asked.new, asked.old, asked.user) == (new, old, Requester(name="jane", groups=("system:authenticated",)))
+
+
+def test_rule_is_told_which_optional_kinds_are_declared() -> None:
+    app = admission_app(installed=frozenset({kinds.INFERENCE_POOL}))
+    post(app, "validate", review())
+    assert app.config["asked"][0].installed == {kinds.INFERENCE_POOL}
 
 
 @pytest.mark.parametrize("info", [None, {}, {"username": ""}], ids=["absent", "empty", "nameless"])
@@ -258,6 +265,14 @@ def test_one_line_is_logged_with_the_verdict(caplog: pytest.LogCaptureFixture) -
         "reasons": ["name", "replicas_managed"],
         "status": 200,
     }
+
+
+def test_line_of_a_malformed_review_names_the_peer(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    client = admission_app().test_client()
+    client.post(f"/admission/validate/{GRAPHS}", data=b"[]", environ_base={"REMOTE_ADDR": "192.0.2.7"})
+    (fields,) = (vars(record)["fields"] for record in caplog.records if record.message == "admission")
+    assert (fields["status"], fields["peer"]) == (400, "192.0.2.7")
 
 
 def test_rule_that_fails_is_a_500_with_one_line() -> None:

@@ -1,26 +1,45 @@
-"""The accounts that the chart makes for certificates and locks: their rights are enough, and no more than that."""
+"""Accounts that the chart makes for certificates, admission and locks: their rights suffice, and nothing more."""
 
+import base64
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 
 from hooks import contract
+from hooks.admission.access import find_missing_rights
 from hooks.clients.api_server import ApiServer, Refused
 from hooks.clients.namespace_locks import LockReader, OwnLock
+from hooks.settings import parse_settings
+from hooks.validation.review import Requester, Review
 from tests.cluster.admission import KINDS, REGISTRATION, account_options, chart_webhooks, registered
-from tests.cluster.api_client import ApiClient
-from tests.cluster.control_plane import AsAccount
+from tests.cluster.api_client import ApiClient, wait_for
+from tests.cluster.control_plane import AsAccount, ControlPlane
 from tests.contract.backend import Manifest
+from tests.graph.request import jobs
 from tests.ports import free_port
 from tests.test_chart import template
 
 NAME = "dynamo-hooks"
 ADMISSION = f"{NAME}-admission"
+REVIEWS = "authorization.k8s.io/v1"
+FORBIDDEN = (
+    "/api/v1/namespaces/{namespace}/secrets",
+    "/api/v1/namespaces/{namespace}/pods",
+    "/apis/nvidia.com/v1alpha1/namespaces/{namespace}/dynamographdeployments",
+    "/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases",
+    "/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases/other",
+)
 PARTS = ("ServiceAccount", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding")
+"""Of the chart's objects, and the Secret with the token of admission."""
 Install = Callable[..., None]
+
+
+def is_wanted(found: Manifest) -> bool:
+    return found["kind"] in PARTS or (found["kind"], found["metadata"]["name"]) == ("Secret", ADMISSION)
 
 
 @pytest.fixture
@@ -30,11 +49,11 @@ def install(api: ApiClient, admin: ApiClient) -> Iterator[Install]:
 
     def create(*values: str) -> None:
         options = [part for value in values for part in ("--set", value)]
-        wanted = [found for found in template("--namespace", api.namespace, *options) if found["kind"] in PARTS]
+        wanted = [found for found in template("--namespace", api.namespace, *options) if is_wanted(found)]
         created.extend(admin.create(found, strict=True) for found in wanted)
 
     yield create
-    for found in created:
+    for found in reversed(created):  # the Secret with a token goes with its account
         admin.delete(found["apiVersion"], found["kind"], found["metadata"]["name"], found["metadata"].get("namespace"))
 
 
@@ -99,6 +118,35 @@ def test_account_of_the_whole_cluster_reads_leases_everywhere(
     holding = OwnLock(server=reader.server, clock=now, namespace="default", installation="team", process="p")
     with pytest.raises(Refused, match="403"):
         holding.keep()
+
+
+def test_account_of_admission_does_what_it_asks_and_nothing_else(
+    install: Install, plane: ControlPlane, api: ApiClient, tmp_path: Path
+) -> None:
+    install("admission.enabled=true", "settings.requestNamespaces=any", "settings.namespaceLocks=on")
+
+    def token() -> str:
+        secret = api.get("v1", "Secret", ADMISSION) or {}
+        return base64.b64decode(secret.get("data", {}).get("token", "")).decode()
+
+    wait_for(lambda: token() != "", "Kubernetes writes the token into the Secret")
+    (tmp_path / "token").write_text(token())
+    server = ApiServer(url=plane.server, token_file=tmp_path / "token", ca_file=plane.certificate)
+    assert LockReader(server=server, clock=now).look("default") is None
+    new = jobs.request(deploymentOverrides={"namespace": "kube-system"})
+    settings = parse_settings({}, {"request_namespaces": "any"})
+    review = Review(new=new, old=None, user=Requester(name="eve"), settings=settings, installed=None)
+    (problem,) = find_missing_rights(review, server)
+    assert "user eve may not create dynamographdeployments there" in problem.text
+    rules = {"kind": "SelfSubjectRulesReview", "apiVersion": REVIEWS, "spec": {"namespace": api.namespace}}
+    with server.converse(10) as talk:
+        found = talk.ask("POST", f"/apis/{REVIEWS}/selfsubjectrulesreviews", rules).body["status"]["resourceRules"]
+        for path in FORBIDDEN:
+            with pytest.raises(Refused, match="403"):
+                talk.ask("GET", path.format(namespace=api.namespace))
+    granted = {(resource, verb) for rule in found for resource in rule["resources"] for verb in rule["verbs"]}
+    everybody = {(resource, verb) for resource, verb in granted if resource.startswith("selfsubject")}
+    assert granted - everybody == {("leases", "get"), ("subjectaccessreviews", "create")}
 
 
 def test_without_locks_the_account_cannot_even_read(install: Install, as_account: AsAccount) -> None:

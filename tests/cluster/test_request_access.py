@@ -16,7 +16,7 @@ from hooks.validation.review import Requester, Review
 from tests.cluster.api_client import ApiClient
 from tests.cluster.control_plane import HOOKS_ACCOUNT, ControlPlane
 from tests.graph.request import jobs
-from tests.installation import of_kind
+from tests.installation import named
 from tests.test_chart import template
 
 RBAC = "rbac.authorization.k8s.io/v1"
@@ -25,16 +25,12 @@ EVE, DEPLOYERS = "eve", "deployers"
 
 @pytest.fixture(scope="module")
 def rights(admin: ApiClient) -> Iterator[None]:
-    """What the chart lets the hooks' account do for this."""
+    """What the chart lets admission do for this; here the hooks' account, which has a token in all tests."""
     options = ("--set", "admission.enabled=true", "--set", "settings.requestNamespaces=any")
     rendered = template("--namespace", "dynamo-system", *options)
-    found = [
-        document
-        for kind in ("ClusterRole", "ClusterRoleBinding")
-        for document in of_kind(rendered, kind)
-        if document["metadata"]["name"].endswith("-access-reviews")
-    ]
-    assert len(found) == 2
+    role, binding = (named(rendered, kind, "dynamo-hooks-admission") for kind in ("ClusterRole", "ClusterRoleBinding"))
+    binding["subjects"][0]["name"] = "dynamo-hooks"
+    found = [role, binding]
     for document in found:
         admin.create(document, strict=True)
     yield

@@ -28,7 +28,6 @@ _LOADED = (
     "flask",
     "gunicorn.arbiter",
     "hooks.admission.access",
-    "hooks.admission.neighbours",
     "hooks.admission.rules",
     "hooks.admission.wire",
     "hooks.admission.written",

@@ -129,6 +129,14 @@ def test_call_without_the_token_gets_401_and_one_sentence(file: Path, path: str)
     assert "first-token" not in wrong.text
 
 
+@pytest.mark.parametrize("path", ["/graph/sync", "/graph/customize"])
+def test_line_of_a_refused_call_names_the_peer(file: Path, path: str, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    guarded(file).post(path, data=call(), environ_base={"REMOTE_ADDR": "192.0.2.7"})
+    (line,) = (vars(record)["fields"] for record in caplog.records if record.message == "call")
+    assert (line["status"], line["fault"], line["peer"]) == (401, NOT_SHOWN, "192.0.2.7")
+
+
 def test_call_with_the_token_is_answered(file: Path) -> None:
     answer = guarded(file).post("/graph/sync", data=call(), headers={"Authorization": "Bearer first-token"})
     assert answer.status_code == 200

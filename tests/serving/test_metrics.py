@@ -1,6 +1,9 @@
 """What is counted under which name."""
 
+import time
+
 import pytest
+import responses
 from flask.testing import FlaskClient
 from prometheus_client import Gauge
 
@@ -155,3 +158,13 @@ def test_page_of_the_prober_says_when_the_prober_does_not_answer() -> None:
     answer = app.test_client().get("/metrics/prober")
     assert answer.status_code == 503
     assert answer.text == "the prober does not answer (ConnectionError), so it shows no metrics\n"
+
+
+def test_prober_is_asked_for_its_page_once_a_second_at_most() -> None:
+    client = create_app(parse_settings({}, {"prober_url": "http://127.0.0.1:9191"}), lambda: make.NOW).test_client()
+    with responses.RequestsMock() as mock:
+        mock.get("http://127.0.0.1:9191/metrics", body="up 1\n", content_type="text/plain")
+        started = time.monotonic()
+        pages = [client.get("/metrics/prober").text for _ in range(50)]
+        assert len(mock.calls) <= 1 + (time.monotonic() - started)
+    assert pages == ["up 1\n"] * 50

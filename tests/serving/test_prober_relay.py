@@ -1,5 +1,6 @@
 """The path by which the hooks of other pods reach this pod's prober."""
 
+import logging
 from collections.abc import Callable
 from pathlib import Path
 
@@ -55,10 +56,15 @@ def test_request_and_answer_pass_unchanged(relaying: Callable[[Send], FlaskClien
 
 
 @pytest.mark.parametrize("shown", [{}, {"Authorization": "Bearer another"}], ids=["none", "another"])
-def test_stranger_does_not_reach_the_prober(shown: dict[str, str], relaying: Callable[[Send], FlaskClient]) -> None:
+def test_stranger_does_not_reach_the_prober(
+    shown: dict[str, str], relaying: Callable[[Send], FlaskClient], caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
     answer = relaying(never).put(PATH, data=b"{}", headers=shown)
     assert answer.status_code == 401
     assert "bearer token" in answer.text
+    (line,) = (vars(record)["fields"] for record in caplog.records if record.message == "call")
+    assert (line["status"], line["peer"]) == (401, "127.0.0.1")
 
 
 def test_body_above_the_limit_does_not_reach_the_prober(relaying: Callable[[Send], FlaskClient]) -> None:

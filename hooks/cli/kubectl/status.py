@@ -6,11 +6,12 @@ from datetime import UTC, datetime
 from time import sleep
 
 import click
-from rich.console import Console, Group, RenderableType
+from rich.console import Group, RenderableType
 from rich.live import Live
 from rich.text import Text
 
 from hooks.cli.cluster_options import Connection, connection_options
+from hooks.cli.console import SafeConsole
 from hooks.cli.kubectl.age import age_of
 from hooks.cli.kubectl.suggesting import complete_graphs
 from hooks.cli.kubectl.target import Target, find_graph, namespace_of_graph, open_graph
@@ -116,7 +117,7 @@ def _describe_events(found: LiveTree, now: datetime | None) -> Iterator[str]:
 
 def _print(target: Target) -> None:
     now = datetime.now(UTC)
-    console = Console() if sys.stdout.isatty() else Console(width=_WIDTH)
+    console = SafeConsole() if sys.stdout.isatty() else SafeConsole(width=_WIDTH)
     console.print(build_view(read_tree(target.cluster, target.graph, now), now), soft_wrap=True)
 
 
@@ -124,7 +125,7 @@ def _watch(target: Target) -> None:
     """Show the graph until Ctrl-C, or until it is gone: on a terminal in place, elsewhere again after each change."""
     try:
         if sys.stdout.isatty():
-            with Live(auto_refresh=False) as live:
+            with Live(console=SafeConsole(), auto_refresh=False) as live:
                 for view in _views(target, with_ages=True):
                     live.update(view, refresh=True)
         else:
@@ -134,7 +135,7 @@ def _watch(target: Target) -> None:
 
 
 def _print_changes(target: Target) -> None:
-    console, last = Console(width=_WIDTH), ""
+    console, last = SafeConsole(width=_WIDTH), ""
     for view in _views(target, with_ages=False):
         with console.capture() as captured:
             console.print(view, soft_wrap=True)

@@ -4,9 +4,13 @@
 ends at the deadline, or at once if the API server refuses a request for good.
 """
 
+import errno
+import os
 import random
+import stat
 import time
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from http import HTTPStatus
@@ -36,6 +40,10 @@ DENIED_SECONDS = 300.0
 
 _DENIED = frozenset({HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN})
 _PASSING = frozenset({HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.CONFLICT, HTTPStatus.TOO_MANY_REQUESTS})
+
+_NO_FILE = "it is no regular file, or a link leads to it"
+_LINKS = frozenset({errno.ELOOP, errno.ENOTDIR, errno.ENXIO})
+"""What opening a link, a file below one, or a socket fails with."""
 
 T = TypeVar("T")
 
@@ -109,20 +117,41 @@ class OutputCopier:
 
 
 def read_files(folder: Path) -> dict[str, OutputFile]:
-    """The profiler's files that exist; of a large file only slightly more than fits into a ConfigMap."""
+    """The profiler's files that exist; of a large file only slightly more than fits into a ConfigMap.
+
+    The profiler chooses what stands there, and this process has an account's token: a link would lead to that, and a
+    pipe would make it wait.
+
+    Raises:
+        CopyFailed: one is no regular file, is a link or below one, or cannot be read.
+    """
     found = {}
     for name in READ_FILES:
         try:
-            with (folder / name).open("rb") as file:
-                content = file.read(MAX_CONFIG_MAP_BYTES + 1)
-            status = (folder / name).stat()
-        except (FileNotFoundError, NotADirectoryError):
+            found[name] = _read_file(folder / name)
+        except FileNotFoundError:
             continue
         except OSError as error:
-            raise CopyFailed(f"{folder / name} cannot be read: {error.strerror}") from error
-        modified = datetime.fromtimestamp(status.st_mtime, UTC)
-        found[name] = OutputFile(content=content, size=max(status.st_size, len(content)), modified=modified)
+            why = _NO_FILE if error.errno in _LINKS else error.strerror
+            raise CopyFailed(f"{folder / name} cannot be read: {why}") from error
     return found
+
+
+def _read_file(path: Path) -> OutputFile:
+    with ExitStack() as stack:
+        place: int | None = None
+        for part in path.parent.parts:
+            place = os.open(part, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=place)
+            stack.callback(os.close, place)
+        number = os.open(path.name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=place)
+        stack.callback(os.close, number)
+        status = os.fstat(number)
+        if not stat.S_ISREG(status.st_mode):
+            raise OSError(errno.ENXIO, _NO_FILE)
+        with open(number, "rb", closefd=False) as file:
+            content = file.read(MAX_CONFIG_MAP_BYTES + 1)
+    modified = datetime.fromtimestamp(status.st_mtime, UTC)
+    return OutputFile(content=content, size=max(status.st_size, len(content)), modified=modified)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -79,6 +79,7 @@ def _check_token(token: str) -> Response | None:
     given = request.headers.get("Authorization", "").encode()
     if hmac.compare_digest(given, f"Bearer {token}".encode()):
         return None
+    logger.warning("refused", extra={"fields": {"peer": request.remote_addr or ""}})
     return _text("the token is missing or wrong; give hooks and prober the same DYNAMO_PROBER_TOKEN", 401)
 
 

@@ -35,7 +35,7 @@ def load_revision(
     """Both sides of files and directories, which are relative to the current directory.
 
     A path that has files on one side only is empty on the other. One that has none on either is a problem of the new
-    side. Of `selection`, files of values for Helm are as they were at the revision; one that it does not have, as now.
+    side. Files of values for Helm are read as they were at the revision; one that it does not have, as now.
 
     Raises:
         GitFailed: git is missing, this is no repository, it has no such revision, or a path is outside of it.
@@ -48,10 +48,11 @@ def load_revision(
         olds = [Path(folder) / place for place in places]
         had = [str(old) for old in olds if _has_files(old)]
         has = [path for path, old in zip(paths, olds, strict=True) if _has_files(Path(path)) or not _has_files(old)]
+        then = tuple(_find_then(one, Path(folder), top) for one in selection.building.values)
         before = replace(
             selection,
             rename=partial(_name_as_git, folder, revision),
-            values=tuple(_find_then(one, Path(folder), top) for one in selection.values),
+            building=replace(selection.building, values=then),
         )
         return RevisionSides(
             old=load_together(had, namespace, before) if had else _EMPTY,
@@ -129,7 +130,7 @@ def _read_blobs(ids: Iterable[str], top: Path) -> Iterator[bytes]:
 def _git(folder: Path, *arguments: str, text: str = "") -> bytes:
     try:
         done = subprocess.run(
-            ["git", "-C", str(folder), *arguments],
+            ["git", "-C", str(folder), "--literal-pathspecs", *arguments],
             input=text.encode(),
             capture_output=True,
             check=False,

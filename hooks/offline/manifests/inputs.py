@@ -6,6 +6,7 @@ from fnmatch import fnmatchcase
 from glob import glob, has_magic
 from pathlib import Path
 
+from hooks.offline.manifests.built.building import DEFAULT_BUILDING, Building
 from hooks.offline.manifests.built.tools import CHART, KUSTOMIZATIONS, Tool, find_tool
 from hooks.offline.manifests.directories import find_build_files, list_files
 
@@ -34,13 +35,13 @@ class InputFile:
 class Selection:
     """How arguments are read: `rename` gives the name of a path, `exclude` are patterns of files to leave out.
 
-    `values` are files of values for Helm, `origin` is the release with which graphs began that do not say one; empty
-    for new graphs.
+    `building` says how directories of Kustomize and Helm are read, `origin` is the release with which graphs began
+    that do not say one; empty for new graphs.
     """
 
     rename: Callable[[str], str] = str
     exclude: tuple[str, ...] = ()
-    values: tuple[str, ...] = ()
+    building: Building = DEFAULT_BUILDING
     origin: str = ""
 
     def is_excluded(self, path: str) -> bool:
@@ -73,7 +74,7 @@ def expand(paths: Iterable[str], selection: Selection = EVERYTHING) -> Iterator[
 
 def _expand_folder(path: str, selection: Selection) -> Iterator[InputFile]:
     rename = selection.rename
-    if tool := find_tool(Path(path)):
+    if (tool := find_tool(Path(path))) and not selection.building.is_off:
         yield InputFile(path, rename(path), tool=tool)
         return
     found = list_files(Path(path))

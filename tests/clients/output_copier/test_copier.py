@@ -1,8 +1,10 @@
 """The output copier against a played API server: what it asks, how long it goes on, when it gives up."""
 
+import errno
 import json
 import os
-from collections.abc import Iterator
+import socket
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -280,7 +282,44 @@ def test_folder_that_was_not_made_has_no_files(tmp_path: Path) -> None:
     assert read_files(tmp_path / "run-1") == {}
 
 
-def test_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
-    (tmp_path / GRAPH).mkdir()
-    with pytest.raises(CopyFailed, match=f"{GRAPH} cannot be read: Is a directory"):
+def make_directory(path: Path) -> None:
+    path.mkdir()
+
+
+def make_link(path: Path) -> None:
+    path.with_name("elsewhere").write_text("the account's token")
+    path.symlink_to("elsewhere")
+
+
+def make_socket(path: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(path))
+
+
+@pytest.mark.parametrize("make", [make_directory, make_link, os.mkfifo, make_socket])
+def test_what_is_no_regular_file_is_not_read_and_not_waited_for(
+    make: Callable[[Path], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)  # the path of a socket is short
+    make(Path(GRAPH))
+    with pytest.raises(CopyFailed, match=f"{GRAPH} cannot be read: it is no regular file, or a link leads to it"):
+        read_files(tmp_path)
+
+
+def test_file_below_a_link_is_not_read(tmp_path: Path) -> None:
+    (tmp_path / "account").mkdir()
+    (tmp_path / "account" / GRAPH).write_text("the account's token")
+    (tmp_path / "run-1").symlink_to("account")
+    with pytest.raises(CopyFailed, match="or a link leads to it"):
+        read_files(tmp_path / "run-1")
+
+
+def test_file_that_may_not_be_read_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / GRAPH).write_text("a: 1")
+
+    def refuse(*_arguments: object, **_named: object) -> int:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(os, "open", refuse)
+    with pytest.raises(CopyFailed, match=f"{GRAPH} cannot be read: Permission denied"):
         read_files(tmp_path)

@@ -93,9 +93,11 @@ def test_invalid_body_is_refused_in_one_line(client: FlaskClient, body: str, lin
     assert answer.text.count("\n") == 1
 
 
-def test_models_need_the_token(dispatcher: Dispatcher) -> None:
+def test_models_need_the_token(dispatcher: Dispatcher, caplog: pytest.LogCaptureFixture) -> None:
     client = create_prober_app(dispatcher, token="secret").test_client()
-    assert client.put(PATH, data=write_message(WANTED)).status_code == 401
+    peer = {"REMOTE_ADDR": "192.0.2.7"}
+    assert client.put(PATH, data=write_message(WANTED), environ_base=peer).status_code == 401
+    assert [vars(one)["fields"] for one in caplog.records if one.message == "refused"] == [{"peer": "192.0.2.7"}]
     wrong = client.get("/v1/models", headers={"Authorization": "Bearer wröng"})
     assert (wrong.status_code, wrong.text.count("\n")) == (401, 1)
     right = {"Authorization": "Bearer secret"}

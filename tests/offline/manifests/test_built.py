@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from hooks.cli.main import main
-from tests.offline.manifests.build_tools import play, use_real, without_tools
+from tests.offline.manifests.build_tools import find_real, play, use_real, without_tools
 
 GRAPH = """\
 apiVersion: nvidia.com/v1alpha1
@@ -170,6 +170,61 @@ def test_kustomization_is_built_by_either_tool(
     play(name, f"assert sys.argv[1:] == {given!r}\nprint({GRAPH!r})", tmp_path, monkeypatch)
     result = run("validate", overlay)
     assert (result.exit_code, "replica: unknown field" in result.stderr) == (1, True)
+
+
+HOSTILE = ("--post-renderer=touched", "--help", "-x", "-", "github.com/other/repository", "https:/other/repository")
+"""Names of directories that a tool would take for an option or for an address."""
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+@pytest.mark.parametrize("tool", ["kustomize", "kubectl", "helm"])
+def test_name_of_a_directory_is_no_option_and_no_address(
+    tool: str, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    is_helm = tool == "helm"
+    source = "name: llm\n" if is_helm else "resources: []\n"
+    write(tmp_path / "here" / name, {"Chart.yaml" if is_helm else "kustomization.yaml": source})
+    monkeypatch.chdir(tmp_path / "here")
+    words = {"kustomize": ["build"], "kubectl": ["kustomize"], "helm": ["template", "llm"]}[tool] + [f"./{name}"]
+    play(tool, f"assert sys.argv[1:{len(words) + 1}] == {words!r}, sys.argv\nprint({GRAPH!r})", tmp_path, monkeypatch)
+    for command in ("validate", "render"):
+        result = run(command, "*/" * (1 + name.count("/")))
+        assert "replica: unknown field" in result.stderr, (command, result.stderr)
+
+
+def test_name_of_a_directory_is_no_option_of_the_real_tools(
+    chart: Path, overlay: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Helm would run this program, and kubectl would print its help."""
+    use_real("helm", tmp_path, monkeypatch)
+    marker = tmp_path / "touched"
+    play("evil", f"open({str(marker)!r}, 'w')\nprint(sys.stdin.read())", tmp_path, monkeypatch)
+    found = find_real("kubectl")
+    assert found is not None
+    (tmp_path / "bin" / "kubectl").symlink_to(found.resolve())
+    for folder, name in ((chart, "--post-renderer=evil"), (overlay, "--help")):
+        folder.rename(folder.parent / name)
+        monkeypatch.chdir(folder.parent)
+        assert "replica: unknown field" in run("validate", "./--*").stderr, name
+    assert not marker.exists()
+
+
+@pytest.mark.parametrize("command", ["validate", "render", "diff", "graph", "simulate", "explain"])
+def test_no_tool_runs_if_nothing_is_to_be_built(
+    command: str, overlay: Path, chart: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for tool in ("kustomize", "kubectl", "helm"):
+        play(tool, f"open({str(tmp_path / 'touched')!r}, 'w')", tmp_path, monkeypatch)
+    base = overlay.parent / "base"
+    for folder in (overlay, chart, base):
+        more: dict[str, list[str | Path]] = {"diff": [folder, folder], "explain": [folder, "replicas"]}
+        result = run(command, "--no-build", *more.get(command, [folder]))
+        is_read = f"{base}/graph.yaml:11: spec.services[Worker].replica: unknown field" in result.stderr
+        assert is_read == (folder == base)
+    assert not (tmp_path / "touched").exists()
+    assert (
+        f"not judged: {overlay}/patch.yaml: it is input of {overlay}" in run("validate", "--no-build", overlay).stderr
+    )
 
 
 def test_tool_that_refuses_has_the_word(overlay: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

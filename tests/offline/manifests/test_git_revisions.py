@@ -144,3 +144,15 @@ def test_chart_is_built_with_the_values_of_the_revision(repository: Path, monkey
     assert "spec.services[MockerWorker].replicas: 4 → 6" in diff("chart", "--values", "values/few.yaml").output
     new = diff("chart", "--values", "values/many.yaml")
     assert new.output == "No difference.\n", "a file that the revision does not have is as it is now on both sides"
+
+
+@pytest.mark.parametrize("name", [":(top)manifests", ":/manifests", "--full-name", "man*"])
+def test_name_of_a_directory_is_no_pattern_and_no_option_of_git(repository: Path, name: str) -> None:
+    write(repository, {f"{name}/own.yaml": AGG.replace("mocker-agg", "own")})
+    git(repository, "add", ".")
+    git(repository, "commit", "--message", "another graph")
+    assert (diff(f"./{name}").exit_code, diff(f"./{name}").output) == (0, "No difference.\n")
+    write(repository, {f"{name}/own.yaml": SCALED.replace("mocker-agg", "own")})
+    changed = diff(f"./{name}").output
+    assert "DynamoGraphDeployment default/own changed" in changed
+    assert "mocker-agg" not in changed

@@ -22,7 +22,7 @@ def read_built(file: InputFile, namespace: str, selection: Selection) -> Loaded:
     """What the directory is built to, or why it is not; then the problem is that of its tool, in the tool's words."""
     folder = Path(file.path)
     assert file.tool is not None  # noqa: S101 - nothing else is read here
-    output = build(folder, file.tool, namespace, selection.values)
+    output = build(folder, file.tool, namespace, selection.building.values)
     if isinstance(output, Problem):
         return Loaded(documents=(), unreadable=(Fault(file.name, WHOLE, output),))
     parts, broken = parse_text(file.name, output.text)

@@ -75,12 +75,17 @@ def build(folder: Path, tool: Tool, namespace: str, values: Sequence[str] = ()) 
 
 
 def _kustomize(folder: Path) -> list[list[str]]:
-    return [["kustomize", "build", str(folder)], ["kubectl", "kustomize", str(folder)]]
+    return [["kustomize", "build", _name(folder)], ["kubectl", "kustomize", _name(folder)]]
+
+
+def _name(folder: Path) -> str:
+    """The directory in words that no tool takes for an option, for an address or for a chart of a repository."""
+    return str(folder) if folder.is_absolute() else f"./{folder}"
 
 
 def _helm(folder: Path, namespace: str, values: Sequence[str]) -> list[list[str]]:
     options = [word for file in values for word in ("--values", file)]
-    return [["helm", "template", _release_of(folder), str(folder), "--namespace", namespace or "default", *options]]
+    return [["helm", "template", _release_of(folder), _name(folder), "--namespace", namespace or "default", *options]]
 
 
 def _release_of(folder: Path) -> str:
