@@ -31,6 +31,7 @@ from hooks.graph.grove.rules import validate_for_grove, validate_lengths
 from hooks.graph.ingress import default_ingress
 from hooks.graph.path import may_take_grove, takes_grove
 from hooks.graph.plan import find_configuration_problems
+from hooks.graph.ports import common_envs, find_pool_problems, frontend_container_of
 from hooks.graph.slips import find_graph_slips
 from hooks.graph.spec_rules import find_graph_problems
 from hooks.graph.standing_path import GraphPath, read_reported_path
@@ -86,6 +87,7 @@ def validate_graph(
             if under_grove
             else _validate_service_objects(graph)
         ),
+        *find_pool_problems(graph),
         *validate_topology(graph, takes_grove=may_be_under_grove),
         *(() if may_be_under_grove else _find_idle_least(graph)),
         *find_override(graph.spec.provider_override, SPEC / "providerOverride"),
@@ -154,7 +156,13 @@ def _find_idle_least(graph: GraphDeployment) -> Iterator[Problem]:
 def _find_warnings(graph: GraphDeployment, service: str, spec: ComponentSpec, review: Review) -> Iterator[Problem]:
     path = SPEC / "services" / Key(service)
     yield from find_spec_warnings(spec, path, namespace_of(graph, spec))
-    yield from find_slips(read_configured(graph, service)[0], path, graph.spec.backend_framework)
+    yield from find_slips(
+        read_configured(graph, service)[0],
+        path,
+        graph.spec.backend_framework,
+        common=common_envs(graph),
+        frontend_container=frontend_container_of(graph, service),
+    )
     if contract.ANNOTATION_RESTART_AT in spec.annotations:
         yield rules.RESTART_ANNOTATION.at(path / "annotations" / Key(contract.ANNOTATION_RESTART_AT))
     if review.installed is not None:
@@ -222,7 +230,14 @@ def _validate_service(
     lacks_pool = installed is not None and kinds.INFERENCE_POOL not in installed
     configured, _ = read_configured(graph, service)
     framework = graph.spec.backend_framework
-    yield from validate_spec(configured, path, framework=framework, lacks_pool=lacks_pool)
+    yield from validate_spec(
+        configured,
+        path,
+        framework=framework,
+        lacks_pool=lacks_pool,
+        common=common_envs(graph),
+        frontend_container=frontend_container_of(graph, service),
+    )
     yield from validate_metadata(spec, path, replaced=REPLACED_LABELS)
     yield from _validate_service_name(graph, service)
 

@@ -16,7 +16,7 @@ from hooks import contract
 from hooks.k8s.hashing import canonical_json, short_hash
 from hooks.k8s.types import Json, Manifest, ReadManifest, annotations_of
 
-RENDERING_REVISION = 3
+RENDERING_REVISION = 4
 """Raise it whenever the hooks render another pod template, or another component, for an unchanged spec."""
 FOREIGN_REVISION = 0
 """The revision of a workload that the Go operator rendered; only `dynamo-hooks migrate` writes it."""
