@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import assert_never
 
+from hooks import contract
 from hooks.api.component_spec import Resources
 from hooks.component.backends import Backend
 from hooks.component.backends.elastic import launch_alone
@@ -19,8 +20,6 @@ from hooks.component.origin import ALIASES_SINCE, began_with
 from hooks.component.placement import Placement, Role
 from hooks.k8s.pods import literal_env
 from hooks.k8s.types import Json
-
-_RANK, _LEADER = "DYNAMO_RANK", "DYNAMO_LEADER_ADDRESS"
 
 
 def launch(
@@ -79,6 +78,6 @@ def _with_aliases(container: Mapping[str, Json], placement: Placement) -> dict[s
     They come first, so that other variables can refer to them. Upstream's flags refer to them too. Ours keep the
     orchestrator's variables, which have the same values and work with Grove before 0.1.0-alpha.14 as well.
     """
-    aliases = literal_env({_RANK: placement.rank_reference, _LEADER: placement.leader_host})
-    others = [entry for entry in container.get("env") or () if entry["name"] not in {_RANK, _LEADER}]
-    return {**container, "env": [*aliases, *others]}
+    values = {contract.NODE_RANK: placement.rank_reference, contract.NODE_LEADER: placement.leader_host}
+    others = [entry for entry in container.get("env") or () if entry["name"] not in values]
+    return {**container, "env": [*literal_env(values), *others]}

@@ -268,7 +268,7 @@ def _pod_labels(component: ComponentDeployment, subject: Subject) -> dict[str, s
     own = _own_labels(spec.labels, of_component)
     class_ = spec.labels.get(contract.LABEL_COMPONENT_CLASS)
     picked = {contract.LABEL_COMPONENT_CLASS: class_} if class_ else {}
-    return {**own, **metrics, **users, **picked, **operator_labels(subject), contract.LABEL_GRAPH: graph}
+    return {**metrics, **own, **users, **picked, **operator_labels(subject), contract.LABEL_GRAPH: graph}
 
 
 def _pod_annotations(spec: ComponentSpec, subject: Subject) -> dict[str, str]:

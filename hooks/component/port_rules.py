@@ -6,12 +6,10 @@ A container's fields must have the right types.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from hooks import contract
 from hooks.api.component_spec import ComponentSpec
 from hooks.component.defaults import ComponentDefaults, frontend, resolve_typical, runtime, written_of_main
 from hooks.component.defaults.base import BARE, Knob
 from hooks.component.defaults.listening import Said, Written, find_number, find_said
-from hooks.component.exposure import SERVED_TYPES
 from hooks.component.runtime_version import find_runtime_container
 from hooks.component.sidecars import written_of_container, written_of_sidecar
 from hooks.component.subject import ComponentType
@@ -82,11 +80,9 @@ def find_port_slips(
     spec: ComponentSpec, path: FieldPath, common: Sequence[EnvVar] = (), *, frontend_container: str = ""
 ) -> Iterator[Problem]:
     """Warnings about ports that cannot be followed; arguments as those of `list_containers`."""
-    containers = tuple(list_containers(spec, path, common, frontend_container=frontend_container))
-    for one in containers:
+    for one in list_containers(spec, path, common, frontend_container=frontend_container):
         for port in one.defaults.ports:
             yield from _find_unknown(one, port)
-    yield from _find_unreachable(spec, containers[0])
 
 
 def _find_contradiction(said: Sequence[Said]) -> Iterator[Problem]:
@@ -107,14 +103,6 @@ def _find_unknown(one: PortedContainer, port: ContainerPort) -> Iterator[Problem
     if said and number > most:
         known = next((found for found in said if found.number is not None), said[0])
         yield rules.PORT_TOO_HIGH.at(known.path, number=number, most=most)
-
-
-def _find_unreachable(spec: ComponentSpec, main: PortedContainer) -> Iterator[Problem]:
-    """The warning that a Service sends requests to a port by a name that no port of the container has."""
-    name = {ComponentType.FRONTEND: contract.HTTP_PORT_NAME, ComponentType.EPP: contract.EPP_GRPC_PORT_NAME}
-    kind, ports = ComponentType.of(spec.component_type), main.written.container.get("ports")
-    if kind in SERVED_TYPES and ports and name[kind] not in {port.get("name") for port in ports}:
-        yield rules.SERVICE_PORT.at(main.written.path / "ports", name=name[kind])
 
 
 def _find_shared(containers: Sequence[PortedContainer]) -> Iterator[Problem]:

@@ -20,11 +20,12 @@ from hooks.component.plan import find_istio_warnings
 from hooks.component.pod_rules.sources import check_reference
 from hooks.component.port_rules import find_port_problems
 from hooks.component.preview import find_preview_problems
+from hooks.component.replaced import Replacing, find_replaced
 from hooks.component.sidecar_rules import find_runtime_problems, find_sidecar_problems
 from hooks.component.slips import find_rollout_slip, find_slips
 from hooks.component.spec_rules import find_spec_problems, find_spec_warnings
 from hooks.component.strategy import validate_strategy
-from hooks.component.subject import NEVER_COPIED, ComponentType, namespace_of
+from hooks.component.subject import NEVER_COPIED, ComponentType, namespace_of, resolve_subject
 from hooks.component.volumes import has_shared_memory, mount_path
 from hooks.errors import InvalidSpec
 from hooks.k8s.names import MAX_LABEL, has_label_value_form, is_dns_label, is_label_value, is_subdomain
@@ -36,6 +37,7 @@ from hooks.rules import pod as pod_rules
 from hooks.rules import pod_values
 from hooks.rules import spec as rules
 from hooks.rules.topology import COMPONENT_TOPOLOGY
+from hooks.settings import Switch
 from hooks.validation.judging import Findings, judge
 from hooks.validation.review import Review, Verdict
 
@@ -139,8 +141,19 @@ def _judge_component(component: ComponentDeployment, review: Review) -> Findings
             *find_spec_warnings(spec, SPEC, name),
             *find_rollout_slip(component.metadata.annotations),
             *find_slips(spec, SPEC, spec.backend_framework, frontend_container=_frontend_container(component)),
+            *find_replaced(spec, SPEC, _replacing(component, review)),
             *find_istio_warnings(spec.ingress, SPEC, review.installed),
         ),
+    )
+
+
+def _replacing(component: ComponentDeployment, review: Review) -> Replacing:
+    is_multinode = component.spec.is_multinode
+    return Replacing(
+        subject=resolve_subject(component, review.settings),
+        annotations=component.spec.annotations,
+        has_groups=is_multinode,
+        has_numbers=is_multinode and review.settings.lws_gangs is not Switch.ON,
     )
 
 

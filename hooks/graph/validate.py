@@ -32,6 +32,7 @@ from hooks.graph.ingress import default_ingress
 from hooks.graph.path import may_take_grove, takes_grove
 from hooks.graph.plan import find_configuration_problems
 from hooks.graph.ports import common_envs, find_pool_problems, frontend_container_of
+from hooks.graph.replaced import find_replaced_in_service, find_replaced_of_all
 from hooks.graph.slips import find_graph_slips
 from hooks.graph.spec_rules import find_graph_problems
 from hooks.graph.standing_path import GraphPath, read_reported_path
@@ -113,7 +114,13 @@ def _judge_graph(graph: GraphDeployment, review: Review) -> Findings:
         *(replace(one, rule=as_warning(one.rule)) for one in doubts[0]),
         *(replace(one, rule=as_warning_without(one.rule)) for one in doubts[1]),
     )
-    warnings = (*of_path, *find_graph_slips(graph), *_find_idle_priority(graph, review), *of_services)
+    warnings = (
+        *of_path,
+        *find_graph_slips(graph),
+        *find_replaced_of_all(graph),
+        *_find_idle_priority(graph, review),
+        *of_services,
+    )
     return Findings(problems=problems, warnings=warnings)
 
 
@@ -136,14 +143,15 @@ def _find_doubts(graph: GraphDeployment) -> tuple[tuple[Problem, ...], tuple[Pro
 
 
 def _find_idle_priority(graph: GraphDeployment, review: Review) -> Iterator[Problem]:
-    annotations = graph.metadata.annotations
-    under_grove = (
-        may_take_grove(annotations)
-        if review.installed is None
-        else takes_grove(annotations, review.installed, _standing_path(review))
-    )
-    if graph.spec.priority_class_name and not under_grove:
+    if graph.spec.priority_class_name and not _may_be_under_grove(graph, review):
         yield rules.PRIORITY_CLASS_IDLE.at(SPEC / "priorityClassName")
+
+
+def _may_be_under_grove(graph: GraphDeployment, review: Review) -> bool:
+    annotations = graph.metadata.annotations
+    if review.installed is None:
+        return may_take_grove(annotations)
+    return takes_grove(annotations, review.installed, _standing_path(review))
 
 
 def _find_idle_least(graph: GraphDeployment) -> Iterator[Problem]:
@@ -163,6 +171,7 @@ def _find_warnings(graph: GraphDeployment, service: str, spec: ComponentSpec, re
         common=common_envs(graph),
         frontend_container=frontend_container_of(graph, service),
     )
+    yield from find_replaced_in_service(graph, service, review.settings, by_grove=_may_be_under_grove(graph, review))
     if contract.ANNOTATION_RESTART_AT in spec.annotations:
         yield rules.RESTART_ANNOTATION.at(path / "annotations" / Key(contract.ANNOTATION_RESTART_AT))
     if review.installed is not None:

@@ -37,8 +37,3 @@ PORT_TOO_HIGH = Rule(
     text="{path}: {number} is above {most}, the highest port that this program can read, so it ends at its start",
     severity=Severity.WARNING,
 )
-SERVICE_PORT = Rule(
-    name="service-port",
-    text="{path}: no port is named {name!r}, to which the component's Service sends requests, so none arrives; name it",
-    severity=Severity.WARNING,
-)

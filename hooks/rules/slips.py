@@ -29,6 +29,15 @@ NO_RELEASE = _slip(
     "{path}: the tag of {image!r} names no release of Dynamo, so the component gets the defaults of 0.9; write its "
     "release into {field}, such as 1.5.0",
 )
+REPLACED = _slip(
+    "replaced",
+    "{path}: {value!r} has no effect, and {used} is there instead, because {why}; remove it",
+)
+SHARED_MEMORY = _slip(
+    "shared-memory",
+    "{path}: {value!r} is not used, and {used} is there instead, because {other} sets the size of /dev/shm; remove "
+    "one of them",
+)
 PLANNER_CONFIG = _slip(
     "planner-config",
     "{path}: a planner of Dynamo {version} takes --config alone, with JSON or the path of a file, and ends without it; "

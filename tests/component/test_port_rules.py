@@ -146,10 +146,6 @@ SLIPS: dict[str, tuple[dict[str, Any], str]] = {
         {**worker(), **env("DYN_SYSTEM_PORT", "40000")},
         "spec.envs[0]: 40000 is above 32767, the highest port that this program can read, so it ends at its start",
     ),
-    "no port for the Service": (
-        frontend(ports=[{"name": "web", "containerPort": 8000}]),
-        f"{MAIN}.ports: no port is named 'http', to which the component's Service sends requests",
-    ),
 }
 
 

@@ -235,7 +235,8 @@ def test_setting_and_annotation_that_let_new_defaults_in_give_the_first_generati
     assert suffix_of(asked) == suffix_of(ask(SERVICES))
 
 
-OLDER = held.RENDERING_REVISION - 1
+OLDER = 2
+"""The last revision of the hooks whose frontends have no prefix."""
 
 
 def test_workers_wait_with_their_change_until_frontends_of_before_have_the_prefix() -> None:
