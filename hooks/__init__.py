@@ -47,6 +47,9 @@ Where is …?
 * a rule as CEL: hooks/crds/cel_spec.py, hooks/crds/cel_graph.py, hooks/crds/cel_rules.py
 * a rule of v1beta1 as CEL: hooks/crds/cel_components.py, hooks/crds/cel_v1beta1.py
 * a default of a component's type (command, port, probe, variable): hooks/component/defaults
+* a user's value that ours replaces: hooks/component/replaced.py, hooks/graph/replaced.py
+* the port of a program, as a user writes it: hooks/component/defaults/listening.py, hooks/component/port_rules.py
+* the port of a graph's services that others call: hooks/graph/ports.py
 * a default of all pods: hooks/component/environment.py, hooks/component/pod_template.py
 * the release of Dynamo that a component runs, and since when a default holds: hooks/component/runtime_version.py
 * what an image of a release has (programs, modules, flags): hooks/component/image_contents.py

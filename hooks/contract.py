@@ -130,6 +130,9 @@ EPP_GRPC_PORT, EPP_GRPC_PORT_NAME = 9002, "grpc"
 EPP_HEALTH_PORT, EPP_HEALTH_PORT_NAME = 9003, "grpc-health"
 EPP_METRICS_PORT = 9090
 
+# Variables of a node among several: its rank, and the address of its leader
+NODE_RANK, NODE_LEADER = "DYNAMO_RANK", "DYNAMO_LEADER_ADDRESS"
+
 # Fixed names
 MAIN_CONTAINER = "main"
 VOLCANO_SCHEDULER = "volcano"

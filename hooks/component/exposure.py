@@ -16,12 +16,7 @@ from hooks.k8s.objects import HttpBackend, ServicePort, build_ingress, build_ser
 from hooks.k8s.types import Manifest, ObjectMeta, build_metadata
 from hooks.policy.identity import model_hash, model_service_name
 
-_MODEL_PORT = ServicePort(
-    name=contract.SYSTEM_PORT_NAME, port=contract.SYSTEM_PORT, protocol="TCP", targetPort=contract.SYSTEM_PORT
-)
-_EXPOSED_PORT = ServicePort(
-    name=contract.HTTP_PORT_NAME, port=contract.HTTP_PORT, protocol="TCP", targetPort=contract.HTTP_PORT
-)
+_USUAL = {contract.SYSTEM_PORT_NAME: contract.SYSTEM_PORT, contract.HTTP_PORT_NAME: contract.HTTP_PORT}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,9 +36,13 @@ class Route:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exposure:
-    """How a component is reached; `ports` are empty if it has no Service, `selector` selects the pods that serve."""
+    """How a component is reached; `ports` are empty if it has no Service, `selector` selects the pods that serve.
+
+    `system_port` is that of its system server.
+    """
 
     ports: tuple[ServicePort, ...]
+    system_port: int
     selector: Mapping[str, str]
     owns_model_service: bool
     ingress: Route | None
@@ -55,9 +54,14 @@ SERVED_TYPES = frozenset({ComponentType.FRONTEND, ComponentType.EPP})
 
 
 def plan_exposure(
-    subject: Subject, defaults: ComponentDefaults, ingress: Ingress | None, *, is_multinode: bool
+    subject: Subject,
+    defaults: ComponentDefaults,
+    ingress: Ingress | None,
+    *,
+    is_multinode: bool,
+    listening: Mapping[str, int] | None = None,
 ) -> Exposure:
-    """Decide how a component is reached.
+    """Decide how a component is reached; `listening` has by name the numbers of ports that differ from the usual ones.
 
     A component has a Service under Kubernetes discovery, if it is a frontend or an endpoint picker, and if it has an
     Ingress or VirtualService. A graph makes one model Service for all its components; a component without a graph makes
@@ -69,9 +73,11 @@ def plan_exposure(
     routes = [route for route in (by_class, by_gateway) if route and (route.class_name or route.gateway)]
     wants_service = subject.uses_kubernetes_discovery or subject.type in SERVED_TYPES
     role = {contract.LABEL_ROLE: Role.LEADER.value} if is_multinode else {}
+    numbers = {**_USUAL, **(listening or {})}
     return Exposure(
         selector={**subject.selecting_labels(), **role},
-        ports=_ports(defaults.service_port, exposed=bool(routes)) if wants_service or routes else (),
+        ports=_ports(defaults.service_port, numbers, exposed=bool(routes)) if wants_service or routes else (),
+        system_port=numbers[contract.SYSTEM_PORT_NAME],
         owns_model_service=bool(subject.base_model) and not subject.graph,
         ingress=by_class if by_class in routes else None,
         virtual_service=by_gateway if by_gateway in routes else None,
@@ -92,7 +98,13 @@ def build_exposure(
         children.append(_build_component_service(subject, exposure, labels, annotations))
     if exposure.owns_model_service:
         children.append(
-            build_model_service(subject.name, subject.namespace, subject.base_model, selector=exposure.selector)
+            build_model_service(
+                subject.name,
+                subject.namespace,
+                subject.base_model,
+                selector=exposure.selector,
+                port=exposure.system_port,
+            )
         )
     for route in (exposure.ingress, exposure.virtual_service):
         if route:
@@ -102,8 +114,10 @@ def build_exposure(
     return children
 
 
-def build_model_service(owner: str, namespace: str, model: str, *, selector: Mapping[str, str]) -> Manifest:
-    """Build the headless Service of one owner's pods that serve a base model.
+def build_model_service(
+    owner: str, namespace: str, model: str, *, selector: Mapping[str, str], port: int | str
+) -> Manifest:
+    """Build the headless Service of one owner's pods that serve a base model; `port` is that of their system servers.
 
     `owner` is a graph, or a component without a graph. `selector` selects that owner's pods; the model's label is added
     to it. The Service's EndpointSlices have the label by which a DynamoModel finds its endpoints.
@@ -115,7 +129,8 @@ def build_model_service(owner: str, namespace: str, model: str, *, selector: Map
         labels={**label, contract.LABEL_MANAGED_BY: contract.MANAGER},
         annotations={contract.ANNOTATION_BASE_MODEL: model},
     )
-    return build_service(metadata, selector={**selector, **label}, ports=(_MODEL_PORT,), headless=True)
+    system = ServicePort(name=contract.SYSTEM_PORT_NAME, port=contract.SYSTEM_PORT, protocol="TCP", targetPort=port)
+    return build_service(metadata, selector={**selector, **label}, ports=(system,), headless=True)
 
 
 def _gateway(ingress: Ingress) -> str:
@@ -133,12 +148,16 @@ def _route(ingress: Ingress, *, class_name: str = "", gateway: str = "") -> Rout
     )
 
 
-def _ports(own: ServicePort, *, exposed: bool) -> tuple[ServicePort, ...]:
+def _ports(own: ServicePort, numbers: Mapping[str, int], *, exposed: bool) -> tuple[ServicePort, ...]:
     """The component's own port and, if it is `exposed`, the port of Ingresses and VirtualServices.
+
+    A Service's own port stays when its pods listen at another one: clients know it.
 
     Upstream's Ingress sends requests to port 8000 of every component, but only a frontend's Service has that port.
     """
-    return (own, _EXPOSED_PORT) if exposed and own["port"] != contract.HTTP_PORT else (own,)
+    name = contract.HTTP_PORT_NAME
+    http = ServicePort(name=name, port=contract.HTTP_PORT, protocol="TCP", targetPort=numbers[name])
+    return (own, http) if exposed and own["port"] != contract.HTTP_PORT else (own,)
 
 
 def _build_component_service(

@@ -27,7 +27,6 @@ from hooks.k8s.types import Json
 from hooks.problems import SPEC, Problem
 from hooks.rules import pod as rules
 
-_RANK, _LEADER = "DYNAMO_RANK", "DYNAMO_LEADER_ADDRESS"
 _STARTS_RAY = re.compile(r"(?<![\w.-])ray start\b")
 
 
@@ -92,6 +91,6 @@ def _with_aliases(container: Mapping[str, Json], placement: Placement) -> dict[s
     They come first, so that other variables can refer to them. Upstream's flags refer to them too. Ours keep the
     orchestrator's variables, which have the same values and work with Grove before 0.1.0-alpha.14 as well.
     """
-    aliases = literal_env({_RANK: placement.rank_reference, _LEADER: placement.leader_host})
-    others = [entry for entry in container.get("env") or () if entry["name"] not in {_RANK, _LEADER}]
-    return {**container, "env": [*aliases, *others]}
+    values = {contract.NODE_RANK: placement.rank_reference, contract.NODE_LEADER: placement.leader_host}
+    others = [entry for entry in container.get("env") or () if entry["name"] not in values]
+    return {**container, "env": [*literal_env(values), *others]}

@@ -18,6 +18,7 @@ from hooks.component.mpi_key import KeyPlan, plan_key
 from hooks.component.observe import ObservedComponent, Workloads
 from hooks.component.origin import begin_component
 from hooks.component.pod_template import PodPlan, users_account
+from hooks.component.port_rules import find_number_of
 from hooks.component.projection import project
 from hooks.component.pull_secrets import find_pull_secrets
 from hooks.component.runtime_version import (
@@ -43,6 +44,7 @@ _RELEASE_LABEL = re.compile(
     r"helm\.sh/chart|app\.kubernetes\.io/version|argocd\.argoproj\.io/.*|([^/]+\.)?toolkit\.fluxcd\.io/.*"
 )
 """Labels that delivery tools set on the component and change with each release; pods do not get them."""
+_REACHED = (contract.HTTP_PORT_NAME, contract.SYSTEM_PORT_NAME)
 _DESCRIBING = (
     contract.ANNOTATION_DISCOVERY_MODE,
     contract.ANNOTATION_EXECUTOR_BACKEND,
@@ -110,10 +112,10 @@ def plan_component(component: ComponentDeployment, seen: ObservedComponent, sett
     defaults = resolve_defaults(spec, subject)
     labels = _object_labels(component, subject)
     replicas = 1 if spec.replicas is None else spec.replicas
-    exposure, warnings = _plan_exposure(spec, subject, defaults, seen)
-    pod = _plan_pod(spec, subject, defaults, seen=seen, settings=settings)
     known = {**component.metadata.annotations, **spec.annotations}
-    pod = replace(pod, frontend_container=find_frontend_container(known, spec.extra_pod_spec))
+    frontend = find_frontend_container(known, spec.extra_pod_spec)
+    exposure, warnings = _plan_exposure(spec, subject, defaults, seen, frontend=frontend)
+    pod = replace(_plan_pod(spec, subject, defaults, seen=seen, settings=settings), frontend_container=frontend)
     key = plan_key(subject.name, subject.namespace, seen.mpi_key, settings) if copies_mpi_key(component) else None
     return ComponentPlan(
         subject=subject,
@@ -202,10 +204,12 @@ def _find_predecessor(spec: ComponentSpec, workloads: Workloads) -> str:
 
 
 def _plan_exposure(
-    spec: ComponentSpec, subject: Subject, defaults: ComponentDefaults, seen: ObservedComponent
+    spec: ComponentSpec, subject: Subject, defaults: ComponentDefaults, seen: ObservedComponent, *, frontend: str
 ) -> tuple[Exposure, tuple[str, ...]]:
     """Decide how the component is reached, with warnings about what is missing in this cluster."""
-    exposure = plan_exposure(subject, defaults, spec.ingress, is_multinode=spec.is_multinode)
+    found = ((name, find_number_of(spec, name, frontend_container=frontend)) for name in _REACHED)
+    listening = {name: number for name, number in found if number is not None}
+    exposure = plan_exposure(subject, defaults, spec.ingress, is_multinode=spec.is_multinode, listening=listening)
     if exposure.ports and not subject.name[0].isalpha():
         raise InvalidSpec(component_rules.SERVICE_OBJECT_NAME.at(METADATA / "name", name=subject.name))
     if exposure.virtual_service and not seen.has_virtual_services:
@@ -265,7 +269,7 @@ def _pod_labels(component: ComponentDeployment, subject: Subject) -> dict[str, s
     own = _own_labels(spec.labels, of_component)
     class_ = spec.labels.get(contract.LABEL_COMPONENT_CLASS)
     picked = {contract.LABEL_COMPONENT_CLASS: class_} if class_ else {}
-    return {**own, **metrics, **users, **picked, **operator_labels(subject), contract.LABEL_GRAPH: graph}
+    return {**metrics, **own, **users, **picked, **operator_labels(subject), contract.LABEL_GRAPH: graph}
 
 
 def _pod_annotations(spec: ComponentSpec, subject: Subject) -> dict[str, str]:

@@ -8,7 +8,7 @@ import orjson
 from hooks.api.component_spec import ClaimMount, ComponentSpec, Resources
 from hooks.component.defaults import resolve_typical
 from hooks.component.subject import ComponentType
-from hooks.component.volumes import has_shared_memory
+from hooks.component.volumes import has_shared_memory, replaces_shared_memory
 from hooks.k8s.types import Json
 
 
@@ -16,8 +16,9 @@ from hooks.k8s.types import Json
 class PodFields:
     """The fields of a spec that the rules about a pod read, by their names in the spec.
 
-    Two fields are not in the spec. `has_shared_memory`: the main container gets `/dev/shm`. `default_probes` are the
-    names of the probes that the main container has by default.
+    Three fields are not in the spec. `has_shared_memory`: the main container gets `/dev/shm`.
+    `replaces_shared_memory`: that replaces what the user mounts there. `default_probes` are the names of the probes
+    that the main container has by default.
     """
 
     extra_pod_spec: Mapping[str, Json]
@@ -28,6 +29,7 @@ class PodFields:
     volume_mounts: tuple[ClaimMount, ...]
     component_type: str
     has_shared_memory: bool
+    replaces_shared_memory: bool
     default_probes: tuple[str, ...]
 
     @property
@@ -52,6 +54,7 @@ def select_pod_fields(spec: ComponentSpec) -> PodFields:
         volume_mounts=spec.volume_mounts,
         component_type=spec.component_type,
         has_shared_memory=has_shared_memory(spec.shared_memory),
+        replaces_shared_memory=replaces_shared_memory(spec.shared_memory),
         default_probes=tuple(resolve_typical(spec).probes),
     )
 

@@ -20,7 +20,7 @@ from hooks.component.resources import build_resources
 from hooks.component.runtime_version import resolve_runtime_version
 from hooks.component.sidecars import Neighbour, build_frontend_sidecar, overlay_frontend, overlay_runtime
 from hooks.component.subject import Subject
-from hooks.component.volumes import VolumePlan, is_shared_memory, shared_memory_volume
+from hooks.component.volumes import VolumePlan, is_shared_memory, is_shared_memory_path, shared_memory_volume
 from hooks.errors import InvalidSpec
 from hooks.k8s.canonical import canonical_fragment
 from hooks.k8s.overlay import overlay, overlay_probe
@@ -165,21 +165,26 @@ def _probes(plan: PodPlan, users: Mapping[str, Json]) -> dict[str, Json]:
 
 def _mounts(plan: PodPlan, users: Sequence[Mapping[str, Json]]) -> list[Json]:
     """The user's mounts, the type's at other paths, those of claims, and last that of shared memory."""
-    taken = {mount.get("mountPath") for mount in users}
+    taken = {mount.get("mountPath") for mount in (*users, *plan.volumes.mounts)}
     mounts: list[Json] = [*users, *(m for m in plan.defaults.mounts if m["mountPath"] not in taken)]
     mounts += plan.volumes.mounts
     if not plan.volumes.shared_memory_size:
         return mounts
-    shared = {"name": contract.SHARED_MEMORY_VOLUME, "mountPath": contract.SHARED_MEMORY_PATH}
-    return [*(mount for mount in mounts if not is_shared_memory(mount)), shared]
+    if plan.volumes.replaces_shared_memory:
+        mounts = [mount for mount in mounts if not is_shared_memory(mount)]
+    elif any(is_shared_memory_path(mount.get("mountPath")) for mount in mounts):
+        return mounts
+    return [*mounts, {"name": plan.volumes.shared_memory_name, "mountPath": contract.SHARED_MEMORY_PATH}]
 
 
 def _volumes(plan: PodPlan, users: Sequence[Json]) -> list[Json]:
     volumes = add_named(users, (*plan.defaults.volumes, *plan.volumes.volumes))
     if not plan.volumes.shared_memory_size:
         return volumes
-    kept = without_named(volumes, frozenset({contract.SHARED_MEMORY_VOLUME}))
-    return [*kept, shared_memory_volume(plan.volumes.shared_memory_size)]
+    ours = shared_memory_volume(plan.volumes.shared_memory_name, plan.volumes.shared_memory_size)
+    if plan.volumes.replaces_shared_memory:
+        return [*without_named(volumes, frozenset({contract.SHARED_MEMORY_VOLUME})), ours]
+    return add_named(volumes, (ours,))
 
 
 def _frontend_beside(plan: PodPlan, users: Mapping[str, Json]) -> list[Json]:

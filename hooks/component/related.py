@@ -2,7 +2,7 @@
 
 from hooks import contract
 from hooks.api.component import ComponentDeployment
-from hooks.component.defaults import resolve_defaults
+from hooks.component.defaults import resolve_without_ports
 from hooks.component.mpi_key import resolve_key_rule
 from hooks.component.observe import query_rival
 from hooks.component.plan import copies_mpi_key, images_of, named_account, wants_pull_secrets
@@ -23,7 +23,7 @@ def resolve_related(request: CustomizeRequest, component: ComponentDeployment, s
     """
     subject = resolve_subject(component, settings)
     rules: list[RelatedRule] = []
-    if not named_account(component.spec, subject, resolve_defaults(component.spec, subject)):
+    if not named_account(component.spec, subject, resolve_without_ports(component.spec, subject)):
         labels = {contract.LABEL_COMPONENT_POD: "true"}
         rules.append(RelatedRule.of(kinds.SERVICE_ACCOUNT, subject.namespace, match_labels=labels))
     is_wanted = wants_pull_secrets(component.spec) and any(images_of(component.spec))

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 from hooks.api.component_spec import ComponentSpec, FrontendSidecar
 from hooks.component.defaults import frontend, runtime
+from hooks.component.defaults.listening import Written, follow_ports
 from hooks.component.environment import resolve_env, select_shared
 from hooks.component.namespace_prefix import frontend_prefix
 from hooks.component.runtime_version import RUNTIME_CONTAINER, RuntimeVersion, resolve_sidecar_version
@@ -52,6 +53,21 @@ def write_sidecar(sidecar: FrontendSidecar) -> dict[str, Json]:
     return container
 
 
+def written_of_sidecar(sidecar: FrontendSidecar, at: FieldPath = SPEC) -> Written:
+    """What the user writes about the frontend of `frontendSidecar`; `at` is the path of the spec."""
+    path = at / "frontendSidecar"
+    return Written(path=path, container=write_sidecar(sidecar), variables=((path / "envs", sidecar.envs),))
+
+
+def written_of_container(
+    users: Mapping[str, Json], path: FieldPath, *, beneath: Sequence[EnvVar] = (), at: FieldPath = SPEC
+) -> Written:
+    """What the user writes about the container at that path; `beneath` are the `envs` of the spec, if it gets them."""
+    return Written(
+        path=path, container=users, variables=((at / "envs", beneath), (path / "env", users.get("env") or ()))
+    )
+
+
 def build_frontend_sidecar(sidecar: FrontendSidecar, beside: Neighbour) -> dict[str, Json]:
     """Build the frontend's container; the release in its image's tag, or else the component's, chooses its defaults.
 
@@ -59,7 +75,7 @@ def build_frontend_sidecar(sidecar: FrontendSidecar, beside: Neighbour) -> dict[
         InvalidSpec: references between its variables cannot be expanded.
     """
     version = resolve_sidecar_version(sidecar.image, beside.version)
-    defaults = frontend.resolve_defaults(version)
+    defaults = follow_ports(frontend.resolve_defaults(version), written_of_sidecar(sidecar))
     shared, own = select_shared(beside.env), canonical_fragment(sidecar.envs)
     where, named = SPEC / "frontendSidecar.envs", _as_frontend(beside)
     ours = literal_env({**defaults.env, **frontend_prefix(beside.subject, version)})
@@ -88,7 +104,7 @@ def overlay_frontend(users: Mapping[str, Json], beside: Neighbour, path: FieldPa
         InvalidSpec: references between its variables cannot be expanded.
     """
     version = resolve_sidecar_version(users.get("image"), beside.version)
-    defaults = frontend.resolve_defaults(version)
+    defaults = follow_ports(frontend.resolve_defaults(version), written_of_container(users, path))
     base = {"command": list(defaults.command), "args": list(defaults.args), "ports": list(defaults.ports)}
     merged = {"env", *_PROBES}
     container = overlay(base, {key: value for key, value in users.items() if key not in merged})
@@ -116,7 +132,8 @@ def overlay_runtime(users: Mapping[str, Json], beside: Neighbour, path: FieldPat
     Raises:
         InvalidSpec: references between its variables cannot be expanded.
     """
-    defaults, merged = runtime.DEFAULTS, {"env", *_PROBES}
+    merged = {"env", *_PROBES}
+    defaults = follow_ports(runtime.DEFAULTS, written_of_container(users, path, beneath=beside.env))
     base: dict[str, Json] = {"ports": list(defaults.ports)}
     container = overlay(base, {key: value for key, value in users.items() if key not in merged})
     layers = (literal_env(defaults.env), beside.env, users.get("env") or ())

@@ -3,7 +3,7 @@
 Source: Dynamo operator: values that it compares, and otherwise ignores.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from hooks import contract
 from hooks.api.component_spec import ComponentSpec, Ingress
@@ -16,9 +16,11 @@ from hooks.component.image_contents import ENGINE_OF
 from hooks.component.image_slips import find_image_slips
 from hooks.component.launch import launch
 from hooks.component.placement import Orchestrator, Placement, Role
+from hooks.component.port_rules import find_port_slips
 from hooks.component.programs import read_runs
 from hooks.component.projection import is_power_limit
 from hooks.component.runtime_version import PLANNER_CONFIG_SINCE, is_since, resolve_runtime_version
+from hooks.component.sidecar_rules import find_sidecar_problems
 from hooks.component.spec_rules import EXECUTOR_BACKENDS
 from hooks.component.subject import ComponentType
 from hooks.errors import InvalidSpec
@@ -58,22 +60,32 @@ KNOWN_VALUES: Mapping[str, tuple[str, ...]] = {
 """By annotation of a service: the values that exist."""
 
 
-def find_slips(spec: ComponentSpec, path: FieldPath, framework: str, launching: Mapping[str, str]) -> Iterator[Problem]:
+def find_slips(
+    spec: ComponentSpec,
+    path: FieldPath,
+    framework: str,
+    launching: Mapping[str, str],
+    *,
+    common: Sequence[Json] = (),
+    frontend_container: str = "",
+) -> Iterator[Problem]:
     """Warnings about one spec at that path; `framework` is `backendFramework`, or empty.
 
     `launching` are the annotations by which its engine is launched: its own, those of its graph, and the origin.
+    `common` are the `envs` of its graph. `frontend_container` names the user's container that runs a frontend.
     """
     yield from _find_type_slip(spec, path / "componentType")
     yield from find_annotation_slips(spec.annotations, path / "annotations")
     yield from _find_power_slip(spec, path / "extraPodMetadata.annotations")
     if spec.ingress and spec.ingress.enabled:
         yield from _find_ingress_slip(spec.ingress, path / "ingress")
-    if not validate_fragments(spec):
+    if not validate_fragments(spec) and not any(find_sidecar_problems(spec)):
+        yield from find_port_slips(spec, path, common, frontend_container=frontend_container)
         yield from (
             one.under(path, instead_of=SPEC)
             for one in (
                 *find_image_slips(spec, framework),
-                *_find_port_slips(spec),
+                *_find_probe_slips(spec),
                 *_find_planner_slip(spec),
                 *_warn_of_launch(spec.model_copy(update={"annotations": launching}), framework),
             )
@@ -155,7 +167,7 @@ def _find_planner_slip(spec: ComponentSpec) -> Iterator[Problem]:
         yield rules.PLANNER_CONFIG.at(MAIN_CONTAINER / "args", version=str(version))
 
 
-def _find_port_slips(spec: ComponentSpec) -> Iterator[Problem]:
+def _find_probe_slips(spec: ComponentSpec) -> Iterator[Problem]:
     """Ports by name at which the main container's probes ask, and which it does not have."""
     defaults, main = resolve_typical(spec), spec.main_container
     ports = main.get("ports") or defaults.ports

@@ -5,7 +5,7 @@ The same functions check a graph's services; only the path differs.
 Source: Dynamo operator, internal/webhook/validation/shared.go and internal/dynamo/graph.go; their texts are kept.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from hooks.api.base import read_parent
 from hooks.api.component import ComponentDeployment
@@ -15,27 +15,31 @@ from hooks.component.backends.command_line import CommandLine
 from hooks.component.exposure import SERVED_TYPES, ingress_host
 from hooks.component.fragments import MAIN_CONTAINER, validate_fragments
 from hooks.component.groups import validate_groups
+from hooks.component.kept_fields import find_frontend_container
 from hooks.component.metadata_rules import validate_metadata
 from hooks.component.origin import begin_component, choose_origin
 from hooks.component.plan import find_istio_warnings
 from hooks.component.pod_rules.sources import check_reference
+from hooks.component.port_rules import find_port_problems
 from hooks.component.preview import find_preview_problems
+from hooks.component.replaced import Replacing, find_replaced
 from hooks.component.sidecar_rules import find_runtime_problems, find_sidecar_problems
 from hooks.component.slips import find_rollout_slip, find_slips
 from hooks.component.spec_rules import find_spec_problems, find_spec_warnings
 from hooks.component.strategy import validate_strategy
-from hooks.component.subject import NEVER_COPIED, ComponentType, namespace_of
+from hooks.component.subject import NEVER_COPIED, ComponentType, namespace_of, resolve_subject
 from hooks.component.volumes import has_shared_memory, mount_path
 from hooks.errors import InvalidSpec
 from hooks.k8s.names import MAX_LABEL, has_label_value_form, is_dns_label, is_label_value, is_subdomain
 from hooks.k8s.quantities import parse_quantity
-from hooks.k8s.types import ReadManifest
+from hooks.k8s.types import Json, ReadManifest
 from hooks.problems import METADATA, SPEC, FieldPath, Problem
 from hooks.rules import component as component_rules
 from hooks.rules import pod as pod_rules
 from hooks.rules import pod_values
 from hooks.rules import spec as rules
 from hooks.rules.topology import COMPONENT_TOPOLOGY
+from hooks.settings import Switch
 from hooks.validation.judging import Findings, judge
 from hooks.validation.review import Review, Verdict
 
@@ -53,7 +57,7 @@ def validate_component(component: ComponentDeployment) -> tuple[Problem, ...]:
     spec, name = component.spec, component.metadata.name
     replaced = (*component.metadata.labels, *NEVER_COPIED)
     return (
-        *validate_spec(spec, SPEC, framework=spec.backend_framework),
+        *validate_spec(spec, SPEC, framework=spec.backend_framework, frontend_container=_frontend_container(component)),
         *validate_metadata(spec, SPEC, replaced=replaced),
         *validate_restart_policy(spec, SPEC),
         *_validate_names(name, spec.service_name),
@@ -66,17 +70,26 @@ def validate_component(component: ComponentDeployment) -> tuple[Problem, ...]:
 
 
 def validate_spec(
-    spec: ComponentSpec, path: FieldPath, *, framework: str, lacks_pool: bool = False
+    spec: ComponentSpec,
+    path: FieldPath,
+    *,
+    framework: str,
+    lacks_pool: bool = False,
+    common: Sequence[Json] = (),
+    frontend_container: str = "",
 ) -> tuple[Problem, ...]:
     """Problems of the spec that a component and a graph's service share; `framework` is `backendFramework`, or empty.
 
+    `common` are the `envs` of its graph. `frontend_container` names the user's container that runs a frontend.
     `lacks_pool`: a graph's endpoint picker needs an InferencePool, and its kind is not installed.
     """
-    fragments = validate_fragments(spec)
+    fragments = (*validate_fragments(spec), *find_sidecar_problems(spec))
+    ports = () if fragments else find_port_problems(spec, path, common, frontend_container=frontend_container)
     problems = (
         *find_spec_problems(spec, path, lacks_pool=lacks_pool),
         *_validate_fields(spec, path),
-        *(problem.under(path, instead_of=SPEC) for problem in (*fragments, *find_sidecar_problems(spec))),
+        *(problem.under(path, instead_of=SPEC) for problem in fragments),
+        *ports,
     )
     if any(problem.rule is pod_rules.FIELD_TYPE and problem.path in _UNREADABLE_COMMAND for problem in fragments):
         return problems
@@ -129,7 +142,14 @@ def _judge_component(component: ComponentDeployment, review: Review) -> Findings
         else (
             *find_spec_warnings(spec, SPEC, name),
             *find_rollout_slip(component.metadata.annotations),
-            *find_slips(spec, SPEC, spec.backend_framework, _begin(spec, review.old)),
+            *find_slips(
+                spec,
+                SPEC,
+                spec.backend_framework,
+                _begin(spec, review.old),
+                frontend_container=_frontend_container(component),
+            ),
+            *find_replaced(spec, SPEC, _replacing(component, review)),
             *find_istio_warnings(spec.ingress, SPEC, review.installed),
         ),
     )
@@ -140,6 +160,22 @@ def _begin(spec: ComponentSpec, old: ReadManifest | None) -> Mapping[str, str]:
     before = None if old is None else read_parent(ComponentDeployment, old)[0].spec
     kept = choose_origin([before]) if before is not None and before.is_multinode else None
     return begin_component(spec, kept)
+
+
+def _replacing(component: ComponentDeployment, review: Review) -> Replacing:
+    is_multinode = component.spec.is_multinode
+    return Replacing(
+        subject=resolve_subject(component, review.settings),
+        annotations=component.spec.annotations,
+        has_groups=is_multinode,
+        has_numbers=is_multinode and review.settings.lws_gangs is not Switch.ON,
+    )
+
+
+def _frontend_container(component: ComponentDeployment) -> str:
+    return find_frontend_container(
+        {**component.metadata.annotations, **component.spec.annotations}, component.spec.extra_pod_spec
+    )
 
 
 def _judge_change(new: ComponentDeployment, old: ReadManifest, _review: Review) -> Findings:

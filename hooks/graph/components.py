@@ -15,6 +15,7 @@ from hooks.component.subject import ComponentType
 from hooks.errors import InvalidSpec
 from hooks.graph.deployment_config import VARIABLE, Overrides, UnreadableConfig, read_overrides, rewrite_port
 from hooks.graph.envs import find_env, replace_env
+from hooks.graph.ports import frontend_port
 from hooks.k8s.names import fit_label_value
 from hooks.k8s.pods import literal_env, merge_env
 from hooks.k8s.quantities import canonical_quantity
@@ -259,7 +260,7 @@ def _configured_envs(
         return envs, Overrides()
     text, is_rewritten = entry.get("value", ""), spec.component_type == ComponentType.FRONTEND
     try:
-        text = rewrite_port(text, service) if is_rewritten else text
+        text = rewrite_port(text, service, frontend_port(graph, service)) if is_rewritten else text
     except UnreadableConfig as error:
         raise InvalidSpec(CONFIG_OF_FRONTEND.at(_path_of(entry, common, own, service), why=str(error))) from error
     try:

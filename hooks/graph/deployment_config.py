@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import NoReturn
 
-from hooks import contract
 from hooks.k8s.types import Json
 
 VARIABLE = "DYN_DEPLOYMENT_CONFIG"
@@ -35,7 +34,7 @@ class UnreadableConfig(Exception):
     """The document cannot be read; the message is half a sentence that says why."""
 
 
-def rewrite_port(text: str, service: str) -> str:
+def rewrite_port(text: str, service: str, port: int) -> str:
     """The document with the service's `port` set to the frontend's HTTP port, if it has an entry for the service.
 
     Raises:
@@ -45,7 +44,7 @@ def rewrite_port(text: str, service: str) -> str:
     entries = _fields(document, "it", fold=False)
     entry = entries.get(service)
     if isinstance(entry, dict):
-        return _write({**entries, service: {**entry, "port": float(contract.HTTP_PORT)}})
+        return _write({**entries, service: {**entry, "port": float(port)}})
     return _write(document)
 
 

@@ -13,6 +13,7 @@ from hooks.api.graph import GraphDeployment
 from hooks.component.defaults.epp import CONFIG_KEY
 from hooks.component.subject import ComponentType
 from hooks.graph.components import service_labels
+from hooks.graph.ports import pool_port
 from hooks.k8s import kinds
 from hooks.k8s.names import to_dns_label
 from hooks.k8s.storage import build_config_map
@@ -24,12 +25,16 @@ _CONFIG_TYPE = {"apiVersion": "inference.networking.x-k8s.io/v1alpha1", "kind": 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PickerPlan:
-    """The endpoint picker of a graph; `config` is None if the user names a ConfigMap."""
+    """The endpoint picker of a graph; `config` is None if the user names a ConfigMap.
+
+    `port` is that of the frontends beside the workers.
+    """
 
     graph: str
     namespace: str
     service: str
     namespace_label: str
+    port: int
     config: Mapping[str, Json] | None
 
 
@@ -45,6 +50,7 @@ def plan_picker(graph: GraphDeployment) -> PickerPlan | None:
         namespace=namespace,
         service=service,
         namespace_label=service_labels(graph, service)[contract.LABEL_NAMESPACE],
+        port=pool_port(graph),
         config=spec.epp_config.config if spec.epp_config is not None and inline else None,
     )
 
@@ -77,7 +83,7 @@ def _build_pool(plan: PickerPlan, labels: Mapping[str, str]) -> Manifest:
     # A Service has the name of its component, with dashes for dots.
     picker = to_dns_label(identity.component_name(plan.graph, plan.service))
     spec = {
-        "targetPorts": [{"number": contract.HTTP_PORT}],
+        "targetPorts": [{"number": plan.port}],
         "selector": {"matchLabels": select_workers(plan, by_class=True)},
         "endpointPickerRef": {
             "kind": kinds.SERVICE.kind,

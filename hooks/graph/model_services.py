@@ -10,17 +10,19 @@ from hooks import contract
 from hooks.api.graph import GraphDeployment
 from hooks.component.exposure import build_model_service as build_service_of_model
 from hooks.component.subject import base_model_of
+from hooks.graph.ports import model_port
 from hooks.k8s.types import Manifest
 from hooks.policy import identity
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelServicePlan:
-    """The Service over one graph's endpoints of one base model."""
+    """The Service over one graph's endpoints of one base model; `port` is that of their system servers."""
 
     namespace: str
     graph: str
     model: str
+    port: int | str
 
 
 def plan_model_services(graph: GraphDeployment) -> tuple[ModelServicePlan, ...]:
@@ -29,10 +31,13 @@ def plan_model_services(graph: GraphDeployment) -> tuple[ModelServicePlan, ...]:
     # Models with equal hashes share a Service, because they share the label that it selects.
     distinct = {identity.model_hash(model): model for model in reversed(models)}
     name, namespace = graph.metadata.name, graph.metadata.namespace
-    return tuple(ModelServicePlan(namespace=namespace, graph=name, model=m) for m in sorted(distinct.values()))
+    return tuple(
+        ModelServicePlan(namespace=namespace, graph=name, model=m, port=model_port(graph, m))
+        for m in sorted(distinct.values())
+    )
 
 
 def build_model_service(plan: ModelServicePlan) -> Manifest:
     """Build the headless Service; it selects by the model and the graph."""
     selector = {contract.LABEL_GRAPH: plan.graph}
-    return build_service_of_model(plan.graph, plan.namespace, plan.model, selector=selector)
+    return build_service_of_model(plan.graph, plan.namespace, plan.model, selector=selector, port=plan.port)

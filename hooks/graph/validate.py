@@ -32,6 +32,8 @@ from hooks.graph.ingress import default_ingress
 from hooks.graph.origin import begin, read_origin
 from hooks.graph.path import may_take_grove, takes_grove
 from hooks.graph.plan import find_configuration_problems
+from hooks.graph.ports import common_envs, find_pool_problems, frontend_container_of
+from hooks.graph.replaced import find_replaced_in_service, find_replaced_of_all
 from hooks.graph.slips import find_graph_slips
 from hooks.graph.spec_rules import find_graph_problems
 from hooks.graph.standing_path import GraphPath, read_reported_path
@@ -87,6 +89,7 @@ def validate_graph(
             if under_grove
             else _validate_service_objects(graph)
         ),
+        *find_pool_problems(graph),
         *validate_topology(graph, takes_grove=may_be_under_grove),
         *(() if may_be_under_grove else _find_idle_least(graph)),
         *find_override(graph.spec.provider_override, SPEC / "providerOverride"),
@@ -113,7 +116,13 @@ def _judge_graph(graph: GraphDeployment, review: Review) -> Findings:
         *(replace(one, rule=as_warning(one.rule)) for one in doubts[0]),
         *(replace(one, rule=as_warning_without(one.rule)) for one in doubts[1]),
     )
-    warnings = (*of_path, *find_graph_slips(graph), *_find_idle_priority(graph, review), *of_services)
+    warnings = (
+        *of_path,
+        *find_graph_slips(graph),
+        *find_replaced_of_all(graph),
+        *_find_idle_priority(graph, review),
+        *of_services,
+    )
     return Findings(problems=problems, warnings=warnings)
 
 
@@ -136,14 +145,15 @@ def _find_doubts(graph: GraphDeployment) -> tuple[tuple[Problem, ...], tuple[Pro
 
 
 def _find_idle_priority(graph: GraphDeployment, review: Review) -> Iterator[Problem]:
-    annotations = graph.metadata.annotations
-    under_grove = (
-        may_take_grove(annotations)
-        if review.installed is None
-        else takes_grove(annotations, review.installed, _standing_path(review))
-    )
-    if graph.spec.priority_class_name and not under_grove:
+    if graph.spec.priority_class_name and not _may_be_under_grove(graph, review):
         yield rules.PRIORITY_CLASS_IDLE.at(SPEC / "priorityClassName")
+
+
+def _may_be_under_grove(graph: GraphDeployment, review: Review) -> bool:
+    annotations = graph.metadata.annotations
+    if review.installed is None:
+        return may_take_grove(annotations)
+    return takes_grove(annotations, review.installed, _standing_path(review))
 
 
 def _find_idle_least(graph: GraphDeployment) -> Iterator[Problem]:
@@ -156,8 +166,15 @@ def _find_idle_least(graph: GraphDeployment) -> Iterator[Problem]:
 def _find_warnings(graph: GraphDeployment, service: str, spec: ComponentSpec, review: Review) -> Iterator[Problem]:
     path = SPEC / "services" / Key(service)
     yield from find_spec_warnings(spec, path, namespace_of(graph, spec))
-    launching = service_annotations(graph, spec)
-    yield from find_slips(read_configured(graph, service)[0], path, graph.spec.backend_framework, launching)
+    yield from find_slips(
+        read_configured(graph, service)[0],
+        path,
+        graph.spec.backend_framework,
+        service_annotations(graph, spec),
+        common=common_envs(graph),
+        frontend_container=frontend_container_of(graph, service),
+    )
+    yield from find_replaced_in_service(graph, service, review.settings, by_grove=_may_be_under_grove(graph, review))
     if contract.ANNOTATION_RESTART_AT in spec.annotations:
         yield rules.RESTART_ANNOTATION.at(path / "annotations" / Key(contract.ANNOTATION_RESTART_AT))
     if review.installed is not None:
@@ -225,7 +242,14 @@ def _validate_service(
     lacks_pool = installed is not None and kinds.INFERENCE_POOL not in installed
     configured, _ = read_configured(graph, service)
     framework = graph.spec.backend_framework
-    yield from validate_spec(configured, path, framework=framework, lacks_pool=lacks_pool)
+    yield from validate_spec(
+        configured,
+        path,
+        framework=framework,
+        lacks_pool=lacks_pool,
+        common=common_envs(graph),
+        frontend_container=frontend_container_of(graph, service),
+    )
     yield from validate_metadata(spec, path, replaced=REPLACED_LABELS)
     yield from _validate_service_name(graph, service)
 

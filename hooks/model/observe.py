@@ -20,6 +20,7 @@ from hooks.policy import identity
 from hooks.settings import Settings
 
 _LABEL_SERVICE = "kubernetes.io/service-name"
+_MAX_PORT = 65_535
 _FAMILIES = ("IPv4", "IPv6")
 """In the order of choice."""
 _UNCHECKED = AddressVerdict(doubt="not called: its address was not compared with that of its pod")
@@ -124,9 +125,10 @@ def find_slices(related: Objects, base_model: str) -> Iterator[ReadManifest]:
 
 
 def observe_endpoints(slices: Iterable[ReadManifest], port: int, rule: AddressRule) -> SeenEndpoints:
-    """Every address of every endpoint, with its refusal; `port` is that of the engines' system servers.
+    """Every address of every endpoint, with its refusal; `port` is the usual one of the engines' system servers.
 
-    Terminating endpoints are ignored. An address that is refused here is refused whatever its pod is.
+    An EndpointSlice that names another one is believed where the address must be that of its pod. Terminating
+    endpoints are ignored. An address that is refused here is refused whatever its pod is.
 
     Source: Dynamo operator, internal/modelendpoint/discovery.go.
     """
@@ -141,7 +143,7 @@ def _observe_endpoints(slices: tuple[ByIdentity, ...], port: int, rule: AddressR
         for one in slices
         for endpoint in one.value.get("endpoints") or ()
         if not (endpoint.get("conditions") or {}).get("terminating")
-        for address in _read_endpoint(endpoint, one.value, port, rule)
+        for address in _read_endpoint(endpoint, one.value, _port_of(one.value, port, rule), rule)
     )
     to_check = dict.fromkeys(one.named for one in seen if not one.engine.refusal)
     return SeenEndpoints(
@@ -150,6 +152,18 @@ def _observe_endpoints(slices: tuple[ByIdentity, ...], port: int, rule: AddressR
         as_named=_sort(seen),
         unchecked=_sort(_judge(one, {}) for one in seen),
     )
+
+
+def _port_of(found: ReadManifest, usual: int, rule: AddressRule) -> int:
+    """The port of a slice's engines: the one that it names, if that is not the default of all releases.
+
+    Without the rule that an address must be that of its pod, a slice could send the prober to any port of any address.
+    """
+    named = (port.get("port") for port in found.get("ports") or () if port.get("name") == contract.SYSTEM_PORT_NAME)
+    number = next(named, None)
+    if rule != "pods" or not isinstance(number, int) or number == contract.SYSTEM_PORT:
+        return usual
+    return number if 0 < number <= _MAX_PORT else usual
 
 
 def _read_endpoint(endpoint: Mapping[str, Json], found: ReadManifest, port: int, rule: AddressRule) -> Iterator[_Seen]:

@@ -20,6 +20,7 @@ from hooks.rules import (
     model,
     pod,
     pod_values,
+    ports,
     preview,
     profiling,
     reading,
@@ -31,7 +32,7 @@ from hooks.rules import (
 )
 
 _MODULES: tuple[ModuleType, ...] = (
-    *(reading, schema, graph, config, grove, topology, spec, preview, pod, pod_values, component, slips),
+    *(reading, schema, graph, config, grove, topology, spec, preview, pod, pod_values, ports, component, slips),
     *(model, request, asked, profiling, adapter, installation),
 )
 

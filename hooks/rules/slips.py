@@ -61,6 +61,15 @@ ARGUMENTS_UNREAD = _slip(
     "{path}: {program} runs {word!r} alone, without the words after it, and the container ends at once; write command "
     "too, such as {command}",
 )
+REPLACED = _slip(
+    "replaced",
+    "{path}: {value!r} has no effect, and {used} is there instead, because {why}; remove it",
+)
+SHARED_MEMORY = _slip(
+    "shared-memory",
+    "{path}: {value!r} is not used, and {used} is there instead, because {other} sets the size of /dev/shm; remove "
+    "one of them",
+)
 PLANNER_CONFIG = _slip(
     "planner-config",
     "{path}: a planner of Dynamo {version} takes --config alone, with JSON or the path of a file, and ends without it; "

@@ -145,6 +145,38 @@ def test_workload_without_a_mark_is_never_held() -> None:
     assert not is_held(given)
 
 
+OWN = {"name": "dshm", "emptyDir": {"medium": "Memory", "sizeLimit": "64Gi"}}
+MEMORY = {"name": "shared-memory", "emptyDir": {"medium": "Memory", "sizeLimit": "8Gi"}}
+
+
+def _memory_of_before(child: Manifest) -> Manifest:
+    """The Deployment as before a user's own shared memory counted."""
+    if gvk_of(child) != kinds.DEPLOYMENT:
+        return child
+    template, mark = child["spec"]["template"], held.read_mark(child)
+    assert mark is not None
+    container = {
+        **template["spec"]["containers"][0],
+        "volumeMounts": [{"name": MEMORY["name"], "mountPath": "/dev/shm"}],
+    }
+    pod = {**template["spec"], "containers": [container], "volumes": [OWN, MEMORY]}
+    changed = {**child, "spec": {**child["spec"], "template": {**template, "spec": pod}}}
+    return held.mark(changed, mark.digest, held.RENDERING_REVISION - 1)
+
+
+def test_running_pods_get_their_own_shared_memory_with_the_next_change_of_the_spec() -> None:
+    mounts = [{"name": "dshm", "mountPath": "/dev/shm"}]
+    spec = make.service("worker")
+    main = {**spec["extraPodSpec"]["mainContainer"], "volumeMounts": mounts}
+    spec["extraPodSpec"] = {"mainContainer": main, "volumes": [OWN]}
+    live = [make.observed(_memory_of_before(one), status=READY) for one in answer(parent(spec)).children]
+    kept = answer(parent(spec), live)
+    assert pod_of(kept)["volumes"] == [OWN, MEMORY]
+    assert conditions(kept)["Held"]["status"] == "True"
+    changed = pod_of(answer(parent({**spec, "envs": [{"name": "A", "value": "b"}]}), live))
+    assert (changed["volumes"], changed["containers"][0]["volumeMounts"]) == ([OWN], mounts)
+
+
 def _without_mark(child: Manifest) -> Manifest:
     kept = {k: v for k, v in child["metadata"].get("annotations", {}).items() if k != contract.ANNOTATION_RENDERING}
     return {**child, "metadata": {**child["metadata"], "annotations": kept}}

@@ -40,7 +40,7 @@ def test_change_of_what_the_rules_read_is_another_question(change: dict[str, Any
 
 @pytest.mark.parametrize(
     "change",
-    [{"labels": {"a": "b"}}, {"replicas": 3}, {"sharedMemory": {"size": "1Gi"}}],
+    [{"labels": {"a": "b"}}, {"replicas": 3}, {"modelRef": {"name": "m"}}],
     ids=str,
 )
 def test_change_of_anything_else_is_the_same_question(change: dict[str, Any]) -> None:

@@ -305,17 +305,62 @@ def test_disabled_shared_memory_leaves_nothing() -> None:
     assert shared_memory({**WORKER, "sharedMemory": {"disabled": True}}) == ([], [])
 
 
-def test_shared_memory_takes_the_place_of_the_users() -> None:
+OWN_MEMORY = {"medium": "Memory", "sizeLimit": "64Gi"}
+
+
+def test_shared_memory_of_a_set_size_takes_the_place_of_the_users() -> None:
     fields = with_pod(
         volumes=[{"name": "shared-memory", "emptyDir": {}}, {"name": "other", "emptyDir": {}}],
         mainContainer={
             "volumeMounts": [{"name": "shared-memory", "mountPath": "/x"}, {"name": "other", "mountPath": "/dev/shm"}]
         },
     )
-    volumes, mounts = shared_memory(fields)
+    volumes, mounts = shared_memory({**fields, "sharedMemory": {"size": "16Gi"}})
     assert [volume["name"] for volume in volumes] == ["other", "shared-memory"]
-    assert volumes[1]["emptyDir"]["sizeLimit"] == "8Gi"
+    assert volumes[1]["emptyDir"]["sizeLimit"] == "16Gi"
     assert mounts == [{"name": "shared-memory", "mountPath": "/dev/shm"}]
+
+
+@pytest.mark.parametrize("name", ["dshm", "shared-memory"])
+@pytest.mark.parametrize("path", ["/dev/shm", "/dev/shm/"])
+def test_users_own_shared_memory_stays(name: str, path: str) -> None:
+    volumes = [{"name": name, "emptyDir": OWN_MEMORY}]
+    mounts = [{"name": name, "mountPath": path}]
+    assert shared_memory(with_pod(volumes=volumes, mainContainer={"volumeMounts": mounts})) == (volumes, mounts)
+
+
+def test_claim_that_is_shared_memory_stays() -> None:
+    volumes, mounts = shared_memory({**WORKER, "volumeMounts": [{"name": "c", "mountPoint": "/dev/shm"}]})
+    assert [volume["name"] for volume in volumes] == ["c"]
+    assert mounts == [{"name": "c", "mountPath": "/dev/shm"}]
+
+
+def test_users_volume_of_our_name_is_what_is_mounted() -> None:
+    volumes, mounts = shared_memory(with_pod(volumes=[{"name": "shared-memory", "emptyDir": OWN_MEMORY}]))
+    assert volumes == [{"name": "shared-memory", "emptyDir": OWN_MEMORY}]
+    assert mounts == [{"name": "shared-memory", "mountPath": "/dev/shm"}]
+
+
+def test_mount_of_our_volume_needs_no_volume_of_the_user() -> None:
+    own = [{"name": "shared-memory", "mountPath": "/dev/shm"}]
+    volumes, mounts = shared_memory(with_pod(mainContainer={"volumeMounts": own}))
+    assert volumes == [{"name": "shared-memory", "emptyDir": {"medium": "Memory", "sizeLimit": "8Gi"}}]
+    assert mounts == own
+
+
+@pytest.mark.parametrize("in_template", [False, True], ids=["claim", "volume"])
+def test_disk_of_our_name_is_not_mounted_as_shared_memory(*, in_template: bool) -> None:
+    disk = {"name": "shared-memory", "persistentVolumeClaim": {"claimName": "shared-memory"}}
+    own = [{"name": "shared-memory", "mountPath": "/data"}]
+    spec = (
+        with_pod(volumes=[disk], mainContainer={"volumeMounts": own})
+        if in_template
+        else {**WORKER, "volumeMounts": [{"name": "shared-memory", "mountPoint": "/data"}]}
+    )
+    volumes, mounts = shared_memory(spec)
+    assert volumes[0] == disk
+    assert mounts == [*own, {"name": "shared-memory-default", "mountPath": "/dev/shm"}]
+    assert volumes[1]["name"] == "shared-memory-default"
 
 
 def test_claims_are_mounted_in_order_and_before_shared_memory() -> None:

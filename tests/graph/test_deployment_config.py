@@ -45,19 +45,19 @@ JSON = st.recursive(
     ],
 )
 def test_frontend_is_written_anew_as_go_writes(text: str, expected: str) -> None:
-    assert rewrite_port(text, "service1") == expected
+    assert rewrite_port(text, "service1", 8000) == expected
 
 
 @pytest.mark.parametrize("text", ["", "{", "[1]", '"x"', "1", '{"a":NaN}', '{"a":1e999}', "[" * 100_000, "{'a':1}"])
 def test_frontend_refuses_what_is_no_object(text: str) -> None:
     with pytest.raises(UnreadableConfig, match=r"^it is "):
-        rewrite_port(text, "service1")
+        rewrite_port(text, "service1", 8000)
 
 
 @given(JSON)
 def test_rewriting_twice_changes_nothing_more(value: object) -> None:
-    text = rewrite_port(json.dumps({"service1": value}), "service1")
-    assert rewrite_port(text, "service1") == text
+    text = rewrite_port(json.dumps({"service1": value}), "service1", 8000)
+    assert rewrite_port(text, "service1", 8000) == text
     assert json.loads(text).keys() == {"service1"}
 
 

@@ -234,6 +234,18 @@ def kai(service: Mapping[str, Any] | None = None, annotation: str | None = None,
 
 
 @pytest.mark.parametrize(
+    ("annotation", "queue"), [(None, "mine"), ("  ", "mine"), ("team", "team")], ids=["default", "blank", "annotation"]
+)
+@pytest.mark.parametrize("field", ["labels", "extraPodMetadata"])
+def test_queue_of_a_label_wins_over_the_setting_and_not_over_the_annotation(
+    field: str, annotation: str | None, queue: str
+) -> None:
+    labels: dict[str, Any] = {"kai.scheduler/queue": "mine"}
+    service = make.service(**{field: labels if field == "labels" else {"labels": labels}})
+    assert kai(service, annotation)["labels"]["kai.scheduler/queue"] == queue
+
+
+@pytest.mark.parametrize(
     ("annotation", "settings", "queue"),
     [(None, {}, "dynamo"), (" team ", {}, "team"), ("  ", {}, "dynamo"), (None, {"kai_queue": "q"}, "q")],
     ids=["default", "trimmed", "blank", "setting"],

@@ -109,3 +109,35 @@ def test_slip_of_a_graph_is_warned_about(
 ) -> None:
     new = {key.replace("_", "-"): text for key, text in annotations.items()}
     assert list(warnings(services, **new)) == expected
+
+
+def test_label_of_the_graph_that_each_service_has_with_its_own_value_is_said() -> None:
+    new = graph({"main": WORKER}, labels={"nvidia.com/dynamo-component": "mine", "team": "a"})
+    settings = make.facts().settings
+    verdict = review_graph(Review(new=new, old=None, user=None, settings=settings, installed=None))
+    said = [text for text in texts_of(verdict.warnings) if "has no effect" in text]
+    assert said == [
+        (
+            "spec.labels[nvidia.com/dynamo-component]: 'mine' has no effect, and a value of each service's own is "
+            "there instead, because pods are found by it; remove it"
+        )
+    ]
+
+
+QUEUE = "kai.scheduler/queue"
+
+
+@pytest.mark.parametrize("field", ["labels", "extraPodMetadata"])
+def test_queue_of_a_label_that_the_graphs_annotation_replaces_is_said(field: str) -> None:
+    labels = {QUEUE: "mine"}
+    service = {**WORKER, field: labels if field == "labels" else {"labels": labels}}
+    new = graph({"main": service})
+    annotated = {**new["metadata"], "annotations": {"nvidia.com/kai-scheduler-queue": "team"}}
+    settings = make.facts(make.NOW, kai_scheduler="on").settings
+    review = Review(new={**new, "metadata": annotated}, old=None, user=None, settings=settings, installed=None)
+    (said,) = (text for text in texts_of(review_graph(review).warnings) if QUEUE in text)
+    at = "labels" if field == "labels" else "extraPodMetadata.labels"
+    assert said.startswith(
+        f"spec.services[main].{at}[{QUEUE}]: 'mine' has no effect, and 'team' is there instead, because the graph's "
+        "annotation nvidia.com/kai-scheduler-queue names the queue"
+    )

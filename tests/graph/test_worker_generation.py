@@ -236,7 +236,7 @@ def test_setting_and_annotation_that_let_new_defaults_in_give_the_first_generati
 
 
 OLDER = 2
-"""A revision whose frontends have no prefix."""
+"""The last revision of the hooks whose frontends have no prefix."""
 
 
 def test_workers_wait_with_their_change_until_frontends_of_before_have_the_prefix() -> None:

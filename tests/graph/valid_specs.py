@@ -149,11 +149,20 @@ def _picker() -> Spec:
 def _service(kind: st.SearchStrategy[str], command: Spec, optional: dict[str, Any]) -> Spec:
     specs = st.fixed_dictionaries({"componentType": kind}, optional={**OF_ANY, **optional})
     return st.builds(
-        lambda spec, pod, run: {**spec, "extraPodSpec": {**pod, "mainContainer": {"image": "img:1", **run}}},
+        lambda spec, pod, run: {
+            **_without_second_frontend(spec),
+            "extraPodSpec": {**pod, "mainContainer": {"image": "img:1", **run}},
+        },
         specs,
         PODS,
         command,
     )
+
+
+def _without_second_frontend(spec: dict[str, Any]) -> dict[str, Any]:
+    """Two frontends in one pod would have the same port."""
+    both = spec["componentType"] == "frontend"
+    return {key: value for key, value in spec.items() if not (both and key == "frontendSidecar")}
 
 
 @st.composite

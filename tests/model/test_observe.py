@@ -175,3 +175,24 @@ def test_ten_thousand_endpoints_are_all_observed_and_sorted() -> None:
     found, _ = observe_engines([parts.endpoint_slice("s", many)], 9090, "routable")
     assert len(found) == 10_000
     assert [c.pod for c in found] == sorted(c.pod for c in found)
+
+
+@pytest.mark.parametrize(
+    ("ports", "rule", "called"),
+    [
+        ([{"name": "system", "port": 8081}], "pods", 8081),
+        ([{"name": "system", "port": 9090}], "pods", 9191),
+        ([{"name": "http", "port": 8000}], "pods", 9191),
+        ([{"name": "system", "port": 8081}], "routable", 9191),
+        ([{"name": "system", "port": 8081}], "any", 9191),
+        ([{"name": "system", "port": None}], "pods", 9191),
+        (None, "pods", 9191),
+    ],
+    ids=["another", "the default", "no system port", "any address", "loopback", "all ports", "none"],
+)
+def test_engine_is_called_at_the_port_of_its_slice_where_its_address_is_checked(
+    ports: Any, rule: AddressRule, called: int
+) -> None:
+    found = {**parts.endpoint_slice(endpoints=[parts.endpoint("w0", "10.0.0.1")]), "ports": ports}
+    engines, _ = observe_engines([found], 9191, rule)
+    assert [engine.address for engine in engines] == [f"http://10.0.0.1:{called}"]

@@ -12,6 +12,7 @@ from itertools import pairwise
 from hooks import contract
 from hooks.component.backends.command_line import CommandLine
 from hooks.component.backends.shell import quote_line, require_command
+from hooks.component.defaults.base import SYSTEM_KNOB
 from hooks.component.placement import Placement, Role
 from hooks.k8s.pods import add_named, field_env
 from hooks.k8s.types import Json
@@ -51,7 +52,7 @@ def launch_on_nodes(container: Mapping[str, Json], placement: Placement) -> dict
     """
     if placement.role is Role.WORKER:
         join = f"ray start --address={placement.leader_host}:{RAY_PORT} --block"
-        return _in_shell(container, f"{_wait_for_engine(placement.leader_host)}; {join}")
+        return _in_shell(container, f"{_wait_for_engine(placement.leader_host, _system_port(container))}; {join}")
     require_command(container, contract.Engine.VLLM.value)
     head = f"ray start --head --port={RAY_PORT} --block"
     return _in_shell(container, f"{head} & {_wait_for_ray()}; {_engine(container)}")
@@ -72,10 +73,16 @@ def _wait_for_ray() -> str:
     return _wait(f'python3 -c "{connect}"', tries=150, seconds=2, what="Ray has not started")
 
 
-def _wait_for_engine(host: str) -> str:
+def _system_port(container: Mapping[str, Json]) -> str:
+    """The port of the leader's system server, whose variables are the same."""
+    values = {entry["name"]: entry.get("value", "") for entry in container.get("env") or ()}
+    return values.get(SYSTEM_KNOB.variable) or str(contract.SYSTEM_PORT)
+
+
+def _wait_for_engine(host: str, port: str) -> str:
     """At most three hours, because the leader loads its model before it is ready."""
     ask = "import sys, urllib.request as web; web.urlopen(sys.argv[1], timeout=5).close()"
-    url = f"http://{host}:{contract.SYSTEM_PORT}/live"
+    url = f"http://{host}:{port}/live"
     return _wait(f'python3 -c "{ask}" "{url}"', tries=720, seconds=15, what="the leader is not ready")
 
 

@@ -7,7 +7,7 @@ Source: Dynamo operator, internal/dynamo/backend_trtllm.go, the newer form; Tens
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from hooks.component.backends.command_line import CommandLine
 from hooks.component.backends.launched import Launched, without_probes
@@ -86,16 +86,19 @@ def launch_trtllm(container: Mapping[str, Json], placement: Placement, *, gpus: 
         "command": ["/bin/sh", "-c"],
         "args": [_join(parts)],
         "env": add_named(container.get("env") or (), literal_env(_KEEP_HOST_NAMES)),
-        "volumeMounts": [
-            *(container.get("volumeMounts") or ()),
-            {"name": volume, "mountPath": KEY_PATH, "readOnly": True},
-        ],
+        "volumeMounts": _with_key(container.get("volumeMounts") or (), volume),
     }
     return Launched(
         container=changed,
         volumes=({"name": volume, "secret": {"secretName": mpi_secret, "defaultMode": 0o644}},),
         warnings=() if gpus or is_worker else (_NO_RANKS,),
     )
+
+
+def _with_key(mounts: Sequence[Json], volume: str) -> list[Json]:
+    """The mounts with that of the keys, unless the user mounts another volume there."""
+    is_taken = any(mount.get("mountPath") == KEY_PATH for mount in mounts)
+    return [*mounts, *(() if is_taken else ({"name": volume, "mountPath": KEY_PATH, "readOnly": True},))]
 
 
 def _join(parts: Iterable[str]) -> str:

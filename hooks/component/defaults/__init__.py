@@ -1,21 +1,45 @@
 """A component's defaults, by its type and the release that it runs; the user's values override them."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import assert_never
 
 from hooks.api.component_spec import ComponentSpec
 from hooks.component.defaults import epp, frontend, other, planner, worker
 from hooks.component.defaults.base import BARE, ComponentDefaults
+from hooks.component.defaults.listening import Written, follow_ports
 from hooks.component.defaults.runtime import ENGINE
 from hooks.component.namespace_prefix import frontend_prefix
 from hooks.component.runtime_version import RuntimeVersion, find_runtime_container, resolve_runtime_version
 from hooks.component.subject import ComponentType, Subject
+from hooks.k8s.types import EnvVar
+from hooks.problems import SPEC, FieldPath
 
-__all__ = ["ComponentDefaults", "resolve_defaults", "resolve_typical", "typical_defaults"]
+__all__ = [
+    "ComponentDefaults",
+    "resolve_defaults",
+    "resolve_typical",
+    "resolve_without_ports",
+    "typical_defaults",
+    "written_of_main",
+]
 
 
 def resolve_defaults(spec: ComponentSpec, subject: Subject) -> ComponentDefaults:
-    """The defaults of the main container and its pod."""
+    """The defaults of the main container and its pod, with the ports that the user writes."""
+    return follow_ports(resolve_without_ports(spec, subject), written_of_main(spec))
+
+
+def written_of_main(spec: ComponentSpec, at: FieldPath = SPEC, common: Sequence[EnvVar] = ()) -> Written:
+    """What the user writes about the main container; `at` is the path of the spec, `common` the graph's `envs`."""
+    main = at / "extraPodSpec.mainContainer"
+    own = (main / "env", spec.main_container.get("env") or ())
+    variables = (own, (SPEC / "envs", common), (at / "envs", spec.envs))
+    return Written(path=main, container=spec.main_container, variables=variables)
+
+
+def resolve_without_ports(spec: ComponentSpec, subject: Subject) -> ComponentDefaults:
+    """The same with the ports of the type; fragments of the spec may have any shape."""
     version = resolve_runtime_version(spec)
     match subject.type:
         case ComponentType.FRONTEND:
@@ -32,10 +56,12 @@ def resolve_defaults(spec: ComponentSpec, subject: Subject) -> ComponentDefaults
 
 
 def resolve_typical(spec: ComponentSpec) -> ComponentDefaults:
-    """The defaults of the main container, without an endpoint picker's flags and volumes, and without accounts."""
+    """The main container's defaults, without an endpoint picker's flags and volumes, accounts, and the user's ports."""
     kind = ComponentType.of(spec.component_type)
     if kind.is_worker and find_runtime_container(spec) is not None:
         return ENGINE
+    if kind is ComponentType.EPP and spec.epp_config is None:
+        return epp.NATIVE
     return typical_defaults(kind, resolve_runtime_version(spec))
 
 

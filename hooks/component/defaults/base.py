@@ -19,9 +19,26 @@ SYSTEM_SERVICE_PORT = ServicePort(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Knob:
+    """Where a program reads at which port it listens: a variable and a flag, whose value wins; either may be empty.
+
+    A flag without dashes is a key of a planner's configuration. `most` is the highest number that the program can read.
+    """
+
+    variable: str = ""
+    flag: str = ""
+    most: int = 65_535
+
+
+SYSTEM_KNOB = Knob(variable="DYN_SYSTEM_PORT", most=32_767)
+"""Of the system server; its number has 16 bits and a sign."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ComponentDefaults:
     """The defaults of a main container, its pod and its Service; `probes` are by field (`livenessProbe`, …).
 
+    `knobs` are by the name of a port; a port without one has the same number always.
     `account` is the ServiceAccount that the type needs; empty if it needs none. `may_overlap`: in a rollout, old and
     new pods may run at the same time.
     """
@@ -29,6 +46,7 @@ class ComponentDefaults:
     command: tuple[str, ...] = SHELL
     args: tuple[str, ...] = ()
     ports: tuple[ContainerPort, ...] = ()
+    knobs: Mapping[str, Knob] = field(default_factory=dict)
     env: Mapping[str, str] = field(default_factory=dict)
     probes: Mapping[str, Mapping[str, Json]] = field(default_factory=dict)
     volumes: tuple[Mapping[str, Json], ...] = ()

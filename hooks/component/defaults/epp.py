@@ -7,10 +7,11 @@ Source: Dynamo operator, internal/dynamo/component_epp.go; Gateway API Inference
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from hooks import contract
 from hooks.api.component_spec import ComponentSpec
-from hooks.component.defaults.base import ComponentDefaults, tcp_port
+from hooks.component.defaults.base import ComponentDefaults, Knob, tcp_port
 from hooks.component.namespace_prefix import picker_prefix
 from hooks.component.runtime_version import resolve_runtime_version
 from hooks.component.subject import Subject
@@ -48,6 +49,13 @@ _PORTS = (
     tcp_port(contract.EPP_HEALTH_PORT_NAME, contract.EPP_HEALTH_PORT),
     tcp_port(contract.METRICS_PORT_NAME, contract.EPP_METRICS_PORT),
 )
+_KNOBS = {
+    contract.EPP_GRPC_PORT_NAME: Knob(flag="--grpc-port"),
+    contract.EPP_HEALTH_PORT_NAME: Knob(flag="--grpc-health-port"),
+    contract.METRICS_PORT_NAME: Knob(flag="--metrics-port"),
+}
+_NATIVE_KNOBS = {contract.METRICS_PORT_NAME: Knob(variable="DYN_EPP_METRICS_PORT")}
+"""The other two ports of such a picker are fixed."""
 _SERVICE_PORT = ServicePort(
     name=contract.EPP_GRPC_PORT_NAME,
     port=contract.EPP_GRPC_PORT,
@@ -57,8 +65,10 @@ _SERVICE_PORT = ServicePort(
 )
 
 
-DEFAULTS = ComponentDefaults(command=(), ports=_PORTS, probes=PROBES, grace_seconds=GRACE_SECONDS)
-"""The defaults that depend on the type alone."""
+DEFAULTS = ComponentDefaults(command=(), ports=_PORTS, knobs=_KNOBS, probes=PROBES, grace_seconds=GRACE_SECONDS)
+"""The defaults of a picker with `eppConfig` that depend on the type alone."""
+NATIVE = replace(DEFAULTS, knobs=_NATIVE_KNOBS)
+"""Those of a picker without one."""
 
 
 def resolve_defaults(spec: ComponentSpec, subject: Subject) -> ComponentDefaults:
@@ -73,6 +83,7 @@ def resolve_defaults(spec: ComponentSpec, subject: Subject) -> ComponentDefaults
         command=(),
         args=_arguments(epp_pool(subject.graph or subject.name), subject.namespace),
         ports=_PORTS,
+        knobs=_KNOBS,
         env={
             # Pickers of upstream's main branch read only this one, and end without it; older ones read the other.
             "DYN_KV_BLOCK_SIZE": _BLOCK_SIZE,
@@ -98,6 +109,7 @@ def _native_defaults(spec: ComponentSpec, subject: Subject) -> ComponentDefaults
     return ComponentDefaults(
         command=(),
         ports=_PORTS,
+        knobs=_NATIVE_KNOBS,
         env={
             **picker_prefix(subject, resolve_runtime_version(spec)),
             "DYN_ENFORCE_DISAGG": "false",

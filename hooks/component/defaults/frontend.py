@@ -6,7 +6,7 @@ Source: Dynamo operator, internal/dynamo/component_frontend.go.
 from dataclasses import replace
 
 from hooks import contract
-from hooks.component.defaults.base import ComponentDefaults, http_get, tcp_port
+from hooks.component.defaults.base import ComponentDefaults, Knob, http_get, tcp_port
 from hooks.component.runtime_version import STARTUP_PROBE_SINCE, RuntimeVersion, is_since
 from hooks.k8s.objects import ServicePort
 
@@ -14,6 +14,9 @@ DEFAULTS = ComponentDefaults(
     command=("python3",),
     args=("-m", "dynamo.frontend"),
     ports=(tcp_port(contract.HTTP_PORT_NAME, contract.HTTP_PORT),),
+    knobs={
+        contract.HTTP_PORT_NAME: Knob(variable="DYN_HTTP_PORT", flag="--http-port"),
+    },
     env={"DYNAMO_PORT": str(contract.HTTP_PORT), "DYN_HTTP_PORT": str(contract.HTTP_PORT)},
     probes={
         "livenessProbe": http_get(

@@ -10,7 +10,7 @@ Source: Dynamo operator, internal/dynamo/component_planner.go.
 from dataclasses import replace
 
 from hooks import contract
-from hooks.component.defaults.base import ComponentDefaults, http_get, tcp_port
+from hooks.component.defaults.base import SYSTEM_KNOB, ComponentDefaults, Knob, http_get, tcp_port
 from hooks.component.runtime_version import PLANNER_PROBES_SINCE, RuntimeVersion, is_since
 from hooks.component.subject import Subject
 from hooks.k8s.objects import ServicePort
@@ -18,6 +18,9 @@ from hooks.policy.identity import planner_account
 
 DEFAULTS = ComponentDefaults(
     ports=(tcp_port(contract.METRICS_PORT_NAME, contract.PLANNER_METRICS_PORT),),
+    knobs={
+        contract.METRICS_PORT_NAME: Knob(variable="PLANNER_PROMETHEUS_PORT", flag="metric_reporting_prometheus_port"),
+    },
     env={"PLANNER_PROMETHEUS_PORT": str(contract.PLANNER_METRICS_PORT)},
     service_port=ServicePort(
         name=contract.METRICS_PORT_NAME,
@@ -32,6 +35,7 @@ DEFAULTS = ComponentDefaults(
 _PROBED = replace(
     DEFAULTS,
     ports=(*DEFAULTS.ports, tcp_port(contract.SYSTEM_PORT_NAME, contract.SYSTEM_PORT)),
+    knobs={**DEFAULTS.knobs, contract.SYSTEM_PORT_NAME: SYSTEM_KNOB},
     env={**DEFAULTS.env, "DYN_SYSTEM_PORT": str(contract.SYSTEM_PORT)},
     probes={
         "livenessProbe": http_get("/live", contract.SYSTEM_PORT, periodSeconds=5, timeoutSeconds=4, failureThreshold=1),

@@ -5,7 +5,7 @@ Source: Dynamo operator 1.6, internal/dynamo/component_dynamo_sidecar.go.
 
 from hooks import contract
 from hooks.component.defaults import worker
-from hooks.component.defaults.base import ComponentDefaults, http_get, tcp_port
+from hooks.component.defaults.base import SYSTEM_KNOB, ComponentDefaults, http_get, tcp_port
 
 ENGINE = ComponentDefaults(command=(), grace_seconds=worker.GRACE_SECONDS)
 """The main container: it runs as its image and the user say."""
@@ -13,6 +13,7 @@ ENGINE = ComponentDefaults(command=(), grace_seconds=worker.GRACE_SECONDS)
 DEFAULTS = ComponentDefaults(
     command=(),
     ports=(tcp_port(contract.SYSTEM_PORT_NAME, contract.SYSTEM_PORT),),
+    knobs={contract.SYSTEM_PORT_NAME: SYSTEM_KNOB},
     env={"DYN_SYSTEM_ENABLED": "true", "DYN_SYSTEM_PORT": str(contract.SYSTEM_PORT)},
     probes={
         "livenessProbe": http_get(

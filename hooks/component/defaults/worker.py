@@ -13,13 +13,14 @@ Source: Dynamo operator, internal/dynamo/component_worker.go.
 from dataclasses import replace
 
 from hooks import contract
-from hooks.component.defaults.base import ComponentDefaults, http_get, tcp_port
+from hooks.component.defaults.base import SYSTEM_KNOB, ComponentDefaults, Knob, http_get, tcp_port
 from hooks.component.runtime_version import CURRENT_SINCE, HEALTH_CHECKS_SINCE, RuntimeVersion, is_since
 
 _HEALTH_CHECKS = "DYN_HEALTH_CHECK_ENABLED"
 
 DEFAULTS = ComponentDefaults(
     ports=(tcp_port(contract.SYSTEM_PORT_NAME, contract.SYSTEM_PORT),),
+    knobs={contract.SYSTEM_PORT_NAME: SYSTEM_KNOB},
     env={
         _HEALTH_CHECKS: "false",
         "DYN_SYSTEM_ENABLED": "true",
@@ -51,6 +52,7 @@ _OF_1_0 = replace(
     DEFAULTS,
     grace_seconds=GRACE_SECONDS,
     ports=(*DEFAULTS.ports, tcp_port(contract.NIXL_PORT_NAME, contract.NIXL_PORT)),
+    knobs={**DEFAULTS.knobs, contract.NIXL_PORT_NAME: Knob(variable="NIXL_TELEMETRY_PROMETHEUS_PORT")},
     env={
         **DEFAULTS.env,
         "DYN_FORWARDPASS_METRIC_PORT": str(contract.FORWARD_PASS_METRICS_PORT),

@@ -35,13 +35,13 @@ class LocatedContainer:
 class PodContext:
     """The parts of the pod that the rules about a container read; `volumes` are the user's, by name.
 
-    `mounted` are the paths at which claims and shared memory are mounted in the main container. `has_shared_memory`:
-    our mount of shared memory replaces one of the main container.
+    `mounted` are the paths at which claims and shared memory are mounted in the main container.
+    `replaces_shared_memory`: our mount of shared memory replaces one of the main container.
     """
 
     volumes: Mapping[str, Mapping[str, Json]]
     mounted: tuple[str, ...]
-    has_shared_memory: bool
+    replaces_shared_memory: bool
     host_users: bool
     grace_seconds: int
 
@@ -50,7 +50,7 @@ def find_container_problems(one: LocatedContainer, pod: PodContext) -> Iterator[
     """All of these problems of a container; the main container's probes and repeated mounts are found elsewhere."""
     container, path = one.container, one.path
     yield from find_env_from_problems(container.get("envFrom", ()), path / "envFrom")
-    has_ours = one.is_main and pod.has_shared_memory
+    has_ours = one.is_main and pod.replaces_shared_memory
     yield from find_mount_problems(container, path, is_replaced=lambda mount: has_ours and is_shared_memory(mount))
     yield from find_device_problems(container, pod.volumes, path, mounted=pod.mounted if one.is_main else ())
     context = container.get("securityContext", {})

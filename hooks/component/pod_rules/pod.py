@@ -55,7 +55,7 @@ def _read_context(pod: Mapping[str, Json], fields: PodFields) -> PodContext:
     return PodContext(
         mounted=(*shared, *(mount.mount_point for mount in fields.volume_mounts)),
         volumes={v["name"]: v for v in pod.get("volumes", ()) if isinstance(v.get("name"), str)},
-        has_shared_memory=fields.has_shared_memory,
+        replaces_shared_memory=fields.replaces_shared_memory,
         host_users=pod.get("hostUsers") is not False,
         grace_seconds=pod.get("terminationGracePeriodSeconds", typical_defaults(kind, None).grace_seconds),
     )

@@ -153,10 +153,14 @@ def _build_set(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Scheduler:
-    """The scheduler of pods whose user chose none, empty for the cluster's own, and KAI's queue, empty without KAI."""
+    """The scheduler of pods whose user chose none, empty for the cluster's own, and KAI's queues, empty without KAI.
+
+    The graph asks for `asked`; `usual` is the queue of the settings, for pods without a queue of their own.
+    """
 
     name: str
-    queue: str
+    asked: str
+    usual: str
 
 
 def _choose_scheduler(graph: GraphDeployment, settings: Settings) -> _Scheduler:
@@ -166,9 +170,9 @@ def _choose_scheduler(graph: GraphDeployment, settings: Settings) -> _Scheduler:
     """
     if settings.kai_scheduler is Switch.ON:
         asked = graph.metadata.annotations.get(contract.ANNOTATION_KAI_QUEUE, "").strip()
-        return _Scheduler(name=KAI_SCHEDULER, queue=asked or settings.kai_queue)
+        return _Scheduler(name=KAI_SCHEDULER, asked=asked, usual=settings.kai_queue)
     name = contract.VOLCANO_SCHEDULER if settings.volcano_scheduler is Switch.ON else ""
-    return _Scheduler(name=name, queue="")
+    return _Scheduler(name=name, asked="", usual="")
 
 
 def _volcano_queue(graph: GraphDeployment, settings: Settings) -> dict[str, str]:
@@ -208,8 +212,9 @@ def _schedule_clique(clique: Clique, scheduler: _Scheduler, kept: Mapping[str, s
     if not wanted:
         return clique
     pod: PodSpec = {**clique.pod_spec, "schedulerName": wanted}
-    is_queued = wanted == KAI_SCHEDULER and scheduler.queue
-    labels = {**clique.labels, LABEL_KAI_QUEUE: scheduler.queue} if is_queued else clique.labels
+    queue = scheduler.asked or clique.labels.get(LABEL_KAI_QUEUE) or scheduler.usual
+    is_queued = wanted == KAI_SCHEDULER and scheduler.usual
+    labels = {**clique.labels, LABEL_KAI_QUEUE: queue} if is_queued else clique.labels
     return replace(clique, pod_spec=pod, labels=labels)
 
 

@@ -1,0 +1,148 @@
+"""Finds values of a user that ours replace: each is said with its field, and with what is there instead.
+
+Most of our values are defaults, and a user's win. These few are not: what selectors find pods by, what starts replicas
+over several nodes, and shared memory of a set size.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from hooks import contract
+from hooks.api.component_spec import ComponentSpec
+from hooks.component.fragments import validate_fragments
+from hooks.component.origin import ALIASES_SINCE, began_with
+from hooks.component.subject import Subject, operator_labels
+from hooks.component.volumes import find_dangling, is_shared_memory, replaces_shared_memory, resolve_shared_memory
+from hooks.k8s.types import EnvVar, Json
+from hooks.problems import SPEC, FieldPath, Key, Problem
+from hooks.rules import graph as graph_rules
+from hooks.rules import slips as rules
+
+_MARKS = frozenset({contract.ANNOTATION_DISCOVERED, contract.ANNOTATION_IMMUTABLE_HASH, contract.ANNOTATION_RENDERING})
+_BY_LABEL = "pods are found by it"
+_BY_WORKLOAD = "it is the same for all pods of the workload"
+_OF_NODES = "it tells the node's place among several"
+_SHOWN = {
+    contract.LABEL_SELECTOR: "the name of its workload",
+    contract.LABEL_ROLE: "leader or worker",
+    contract.LABEL_INSTANCE: "the number of its replica",
+}
+"""Labels whose value differs among the pods of a component, with what it is."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replacing:
+    """What replaces values of a spec: the identity of its component, and what its graph adds.
+
+    `labels` are further ones that its pods get in any case; `common` are the variables of its graph, `annotations` its
+    own and the graph's. `has_groups`: LeaderWorkerSets run its replicas over several nodes; `has_numbers`: one each.
+    """
+
+    subject: Subject
+    labels: Mapping[str, str] = field(default_factory=dict)
+    common: Sequence[EnvVar] = ()
+    annotations: Mapping[str, str]
+    has_groups: bool
+    has_numbers: bool
+
+
+def find_replaced(spec: ComponentSpec, path: FieldPath, replacing: Replacing) -> Iterator[Problem]:
+    """Warnings about all values of a spec at that path that have no effect; none if its fragments have problems."""
+    if validate_fragments(spec):
+        return
+    labels = reserved_labels(spec, replacing)
+    pods = spec.extra_pod_metadata
+    yield from find_replaced_labels(spec.labels, path / "labels", labels)
+    if pods is not None:
+        yield from find_replaced_labels(pods.labels, path / "extraPodMetadata.labels", labels)
+        yield from _find_pod_annotations(pods.annotations, path / "extraPodMetadata.annotations", replacing)
+    yield from _find_marks(spec.annotations, path / "annotations")
+    model, name = spec.annotations.get(contract.ANNOTATION_BASE_MODEL), replacing.subject.base_model
+    if model and name and model != name:
+        at = path / "annotations" / Key(contract.ANNOTATION_BASE_MODEL)
+        yield rules.REPLACED.at(at, value=model, used=repr(name), why="modelRef names the model")
+    scheduler = spec.extra_pod_spec.get("schedulerName")
+    if replacing.has_groups and scheduler and scheduler != contract.VOLCANO_SCHEDULER:
+        at, used = path / "extraPodSpec.schedulerName", repr(contract.VOLCANO_SCHEDULER)
+        yield rules.REPLACED.at(at, value=scheduler, used=used, why="only it starts the pods of several nodes together")
+    yield from _find_aliases(spec, path, replacing)
+    yield from _find_shared_memory(spec, path)
+
+
+def find_replaced_labels(labels: Mapping[str, str], path: FieldPath, reserved: Mapping[str, str]) -> Iterator[Problem]:
+    """Warnings about labels at that path that have another value in pods; `reserved` are those of the pods."""
+    for key, value in sorted(labels.items()):
+        used = reserved.get(key)
+        if used is None or used == value:
+            continue
+        yield rules.REPLACED.at(path / Key(key), value=value, used=_SHOWN.get(key) or repr(used), why=_BY_LABEL)
+
+
+def reserved_labels(spec: ComponentSpec, replacing: Replacing) -> dict[str, str]:
+    """The labels that the pods get in any case; the value of some is empty, because it differs among the pods."""
+    graph = replacing.subject.graph or spec.labels.get(contract.LABEL_GRAPH, "")
+    nodes = {contract.LABEL_ROLE: ""} if spec.is_multinode else {}
+    numbers = {contract.LABEL_INSTANCE: ""} if replacing.has_numbers else {}
+    of_pods = {**operator_labels(replacing.subject), **replacing.labels, contract.LABEL_GRAPH: graph}
+    return {**of_pods, contract.LABEL_SELECTOR: "", **nodes, **numbers}
+
+
+def _find_marks(annotations: Mapping[str, str], path: FieldPath) -> Iterator[Problem]:
+    """Annotations by which the hooks remember something about a workload."""
+    for key in sorted(_MARKS.intersection(annotations)):
+        yield rules.REPLACED.at(path / Key(key), value=annotations[key], used="a mark of the hooks", why="they read it")
+
+
+def _find_pod_annotations(annotations: Mapping[str, str], path: FieldPath, replacing: Replacing) -> Iterator[Problem]:
+    if contract.ANNOTATION_RESTART_AT in annotations:
+        yield graph_rules.RESTART_ANNOTATION.at(path / Key(contract.ANNOTATION_RESTART_AT))
+    gang = annotations.get(contract.ANNOTATION_GANG)
+    if gang and replacing.has_groups:
+        at = path / Key(contract.ANNOTATION_GANG)
+        yield rules.REPLACED.at(at, value=gang, used="the PodGroup of its replica", why=_BY_WORKLOAD)
+
+
+def _find_aliases(spec: ComponentSpec, path: FieldPath, replacing: Replacing) -> Iterator[Problem]:
+    """Variables that each node of several gets with its own place."""
+    if not spec.is_multinode or not began_with(replacing.annotations, ALIASES_SINCE):
+        return
+    lists = (
+        (SPEC / "envs", replacing.common),
+        (path / "extraPodSpec.mainContainer.env", spec.main_container.get("env") or ()),
+        (path / "envs", spec.envs),
+    )
+    for at, entries in lists:
+        for index, entry in enumerate(entries):
+            if entry["name"] in {contract.NODE_RANK, contract.NODE_LEADER}:
+                value = str(entry.get("value") or "valueFrom")
+                yield rules.REPLACED.at(at / index, value=value, used="the node's own value", why=_OF_NODES)
+
+
+def _find_shared_memory(spec: ComponentSpec, path: FieldPath) -> Iterator[Problem]:
+    pod, main = path / "extraPodSpec", path / "extraPodSpec.mainContainer"
+    other, used = path / "sharedMemory", f"{resolve_shared_memory(spec.shared_memory)} of memory"
+    if not replaces_shared_memory(spec.shared_memory):
+        index = None if spec.shared_memory is not None else find_dangling(spec)
+        if index is not None:
+            at, name = main / "volumeMounts" / index, str(spec.main_container["volumeMounts"][index].get("name"))
+            yield rules.REPLACED.at(at, value=name, used=used, why="the pod has no volume of this name")
+        return
+    mounts: tuple[Json, ...] = tuple(spec.main_container.get("volumeMounts") or ())
+    found = [
+        *((main / "volumeMounts" / index, str(one.get("mountPath"))) for index, one in _mounted(mounts)),
+        *(
+            (path / "volumeMounts" / index, mount.mount_point)
+            for index, mount in enumerate(spec.volume_mounts)
+            if is_shared_memory({"name": mount.name, "mountPath": mount.mount_point})
+        ),
+        *(
+            (pod / "volumes" / index, str(volume.get("name")))
+            for index, volume in enumerate(spec.extra_pod_spec.get("volumes") or ())
+            if is_shared_memory(volume)
+        ),
+    ]
+    yield from (rules.SHARED_MEMORY.at(at, value=value, used=used, other=other) for at, value in found)
+
+
+def _mounted(mounts: tuple[Json, ...]) -> list[tuple[int, Json]]:
+    return [(index, one) for index, one in enumerate(mounts) if is_shared_memory(one)]
