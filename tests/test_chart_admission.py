@@ -368,17 +368,21 @@ def test_without_locks_there_is_no_right_to_leases() -> None:
     assert not has_account(documents)
 
 
+LISTS_GRAPHS = ("nvidia.com", "dynamographdeployments", "list")
 ACCOUNT_CASES: dict[str, tuple[str, tuple[str, set[Right]] | None]] = {
-    "by default": ("settings.logLevel=info", None),
+    "by default": ("settings.logLevel=info", ("ClusterRole", {LISTS_GRAPHS})),
     "requests for other namespaces": (
         "settings.requestNamespaces=any",
-        ("ClusterRole", {("authorization.k8s.io", "subjectaccessreviews", "create")}),
+        ("ClusterRole", {LISTS_GRAPHS, ("authorization.k8s.io", "subjectaccessreviews", "create")}),
     ),
-    "of an installation that is restricted": ("settings.requestNamespaces=any,settings.installation=team", None),
-    "locks": ("settings.namespaceLocks=on", ("ClusterRole", {("coordination.k8s.io", "leases", "get")})),
+    "of an installation that is restricted": (
+        "settings.requestNamespaces=any,settings.installation=team",
+        ("Role", {LISTS_GRAPHS}),
+    ),
+    "locks": ("settings.namespaceLocks=on", ("ClusterRole", {LISTS_GRAPHS, ("coordination.k8s.io", "leases", "get")})),
     "locks of an installation that is restricted": (
         "settings.namespaceLocks=on,settings.installation=team",
-        ("Role", {("coordination.k8s.io", "leases", "get")}),
+        ("Role", {LISTS_GRAPHS, ("coordination.k8s.io", "leases", "get")}),
     ),
     "conversion alone": ("admission.enabled=false,v1beta1.enabled=true,settings.requestNamespaces=any", None),
 }

@@ -220,9 +220,10 @@ the rule; of optional kinds, those that the controllers declare. */ -}}
 {{- if and (include "dynamo-hooks.servesApiServer" .) (eq (include "dynamo-hooks.switch" .Values.settings.namespaceLocks) "on") }}yes{{ end -}}
 {{- end }}
 
-{{- /* Name of admission's ServiceAccount, and of the Secret with its token; empty if admission asks the API server nothing. */ -}}
+{{- /* Name of admission's ServiceAccount, and of the Secret with its token; empty if admission asks the API server nothing:
+for a new graph it lists those of the namespace, because the Dynamo namespaces of two can overlap. */ -}}
 {{- define "dynamo-hooks.admissionAccount" -}}
-{{- if or (include "dynamo-hooks.reviewsAccess" .) (include "dynamo-hooks.readsLocks" .) }}{{ include "dynamo-hooks.admissionName" . }}{{ end -}}
+{{- if or .Values.admission.enabled (include "dynamo-hooks.readsLocks" .) }}{{ include "dynamo-hooks.admissionName" . }}{{ end -}}
 {{- end }}
 
 {{- /* Name of the Secret with the token that hooks and prober share; empty for none. */ -}}

@@ -29,7 +29,8 @@ REVIEWS = "authorization.k8s.io/v1"
 FORBIDDEN = (
     "/api/v1/namespaces/{namespace}/secrets",
     "/api/v1/namespaces/{namespace}/pods",
-    "/apis/nvidia.com/v1alpha1/namespaces/{namespace}/dynamographdeployments",
+    "/apis/nvidia.com/v1alpha1/namespaces/{namespace}/dynamographdeployments/one",
+    "/apis/nvidia.com/v1alpha1/namespaces/{namespace}/dynamomodels",
     "/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases",
     "/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases/other",
 )
@@ -146,7 +147,11 @@ def test_account_of_admission_does_what_it_asks_and_nothing_else(
                 talk.ask("GET", path.format(namespace=api.namespace))
     granted = {(resource, verb) for rule in found for resource in rule["resources"] for verb in rule["verbs"]}
     everybody = {(resource, verb) for resource, verb in granted if resource.startswith("selfsubject")}
-    assert granted - everybody == {("leases", "get"), ("subjectaccessreviews", "create")}
+    assert granted - everybody == {
+        ("dynamographdeployments", "list"),
+        ("leases", "get"),
+        ("subjectaccessreviews", "create"),
+    }
 
 
 def test_without_locks_the_account_cannot_even_read(install: Install, as_account: AsAccount) -> None:
