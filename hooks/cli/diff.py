@@ -6,11 +6,8 @@ from pathlib import Path
 import click
 
 from hooks.cli.cluster_options import Connection, connection_options
-from hooks.cli.options import (
-    settings_option,
-    values_option,
-    with_option,
-)
+from hooks.cli.options import values_option, with_option
+from hooks.cli.settings_options import settings_option
 from hooks.cli.values import parse_namespace, parse_positive
 
 

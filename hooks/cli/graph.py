@@ -5,13 +5,8 @@ from pathlib import Path
 import click
 
 from hooks.cli.cluster_options import Connection, connection_options
-from hooks.cli.options import (
-    known_kinds_option,
-    read_offline_settings,
-    read_settings,
-    settings_option,
-    values_option,
-)
+from hooks.cli.options import known_kinds_option, read_offline_settings, values_option
+from hooks.cli.settings_options import read_settings, settings_option
 from hooks.cli.values import parse_namespace
 
 _FORMS = ("mermaid", "dot")

@@ -2,14 +2,9 @@
 
 import click
 
-from hooks.cli.options import (
-    namespace_option,
-    read_offline_settings,
-    settings_option,
-    values_option,
-    with_option,
-)
+from hooks.cli.options import namespace_option, read_offline_settings, values_option, with_option
 from hooks.cli.refusing import refuse
+from hooks.cli.settings_options import settings_option
 from hooks.offline.manifests.inputs import Selection
 from hooks.offline.manifests.reading import ManifestFaults
 from hooks.offline.manifests.together import render_manifests

@@ -12,8 +12,9 @@ import click
 from rich.console import Console
 
 from hooks import contract
-from hooks.cli.options import namespace_option, read_offline_settings, settings_option, values_option, with_option
+from hooks.cli.options import namespace_option, read_offline_settings, values_option, with_option
 from hooks.cli.refusing import refuse
+from hooks.cli.settings_options import settings_option
 from hooks.cli.values import parse_positive
 from hooks.offline.manifests.inputs import Selection
 from hooks.offline.manifests.reading import ManifestFaults

@@ -2,13 +2,8 @@
 
 import click
 
-from hooks.cli.options import (
-    known_kinds_option,
-    namespace_option,
-    read_offline_settings,
-    settings_option,
-    values_option,
-)
+from hooks.cli.options import known_kinds_option, namespace_option, read_offline_settings, values_option
+from hooks.cli.settings_options import settings_option
 
 
 @click.command(
