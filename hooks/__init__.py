@@ -154,7 +154,8 @@ Where is …?
 * the site of the pages, and what it makes of a page: docs/.site/conf.py, docs/.site/page_sources.py
 * a picture on the pages: tests/docs/pictures
 * the Metacontroller of the tests: hooks/offline/simulator/metacontroller
-* how a hook is asked, and what Metacontroller makes of the answer: hooks/world/asking.py, hooks/world/applying.py
+* how a hook is asked: hooks/world/asking.py, hooks/world/composite_hooks.py
+* what Metacontroller makes of an answer: hooks/world/applying.py
 * what a user's cluster has, read once for all commands: hooks/operating/live_world.py, hooks/operating/live_reader.py
 """
 

@@ -26,8 +26,8 @@ import click
 import orjson
 
 from hooks.cli.cluster_options import Connection, connect, connection_options
-from hooks.cli.options import read_settings, settings_option
 from hooks.cli.refusals import describe_refusal
+from hooks.cli.settings_options import read_settings, settings_option
 from hooks.cli.values import parse_namespace
 from hooks.clients.api_server import Refused
 from hooks.offline.manifests.writing import guard_output

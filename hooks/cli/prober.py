@@ -7,7 +7,7 @@ import click
 from flask import Flask
 from gunicorn.app.base import BaseApplication
 
-from hooks.cli.options import is_loopback, parse_bind, read_prober_token, read_settings, settings_option
+from hooks.cli.settings_options import is_loopback, parse_bind, read_prober_token, read_settings, settings_option
 from hooks.model.prober.app import create_prober_app
 from hooks.model.prober.connections import kept_engines
 from hooks.model.prober.dispatcher import Dispatcher

@@ -7,7 +7,7 @@ import click
 import orjson
 
 from hooks.cli.colours import paint
-from hooks.cli.options import read_settings, settings_option
+from hooks.cli.settings_options import read_settings, settings_option
 from hooks.errors import InvalidRequest
 from hooks.offline.manifests.writing import guard_output
 from hooks.offline.other_version import NotInstalled, installed, read_requirement, run_command

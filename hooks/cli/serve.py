@@ -8,8 +8,8 @@ from pathlib import Path
 
 import click
 
-from hooks.cli.options import parse_bind, read_prober_token, read_settings, settings_option
 from hooks.cli.server_options import Capacity, capacity_options, retired_option
+from hooks.cli.settings_options import parse_bind, read_prober_token, read_settings, settings_option
 from hooks.cli.token_options import TokenFiles, token_options
 from hooks.clients.acting_prober import ActingProber, set_up_prober
 from hooks.clients.api_server import ApiServer

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from hooks.cli.options import is_loopback
+from hooks.cli.settings_options import is_loopback
 from hooks.errors import InvalidSettings
 from hooks.serving.callers import OF_CALLERS, OF_HOOKS_PODS, CallerToken, TokenUse
 from hooks.settings import Settings

@@ -15,7 +15,7 @@ from hooks.component.defaults.epp import CACHE_VOLUME, CONFIG_VOLUME
 from hooks.component.fragment_schema import find_wrong_types
 from hooks.component.pod_fields import PodFields
 from hooks.component.pod_rules.sources import find_source_problems
-from hooks.component.resources import find_resource_problems
+from hooks.component.resource_rules import find_resource_problems
 from hooks.component.volumes import claim_volume, is_shared_memory
 from hooks.k8s.canonical import canonical_fragment, find_unreadable
 from hooks.k8s.names import is_port_name

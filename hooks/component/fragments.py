@@ -15,7 +15,7 @@ from hooks.component.container_rules import find_container_problems, find_repeat
 from hooks.component.fragment_schema import find_schema_problems
 from hooks.component.pod_fields import PodFields, read_pod_fields, select_pod_fields, write_pod_fields
 from hooks.component.pod_rules.pod import find_pod_problems
-from hooks.component.resources import find_unreadable_amounts
+from hooks.component.resource_rules import find_unreadable_amounts
 from hooks.k8s.canonical import canonical_fragment, find_unreadable
 from hooks.k8s.names import is_dns_label
 from hooks.k8s.overlay import has_handler

@@ -17,7 +17,8 @@ from hooks.metacontroller.protocol import SyncAnswer
 from hooks.problems import HERE, SPEC, Key, Problem
 from hooks.rules import reading as rules
 from hooks.settings.facts import Facts
-from hooks.world.asking import HOOKS, WorldReader, ask
+from hooks.world.asking import WorldReader
+from hooks.world.composite_hooks import HOOKS, ask
 from hooks.world.objects import Beside, World
 from hooks.world.ownership import controller_reference, with_owner
 from hooks.world.spreading import Spread, in_one_part

@@ -15,7 +15,7 @@ from hooks.metacontroller.protocol import RelatedRule
 from hooks.operating.cluster import Cluster
 from hooks.operating.live_reader import LiveReader, find_installed, header_of, title_of
 from hooks.settings.facts import Facts
-from hooks.world.asking import HOOKS, ask_for_related
+from hooks.world.composite_hooks import HOOKS, ask_for_related
 from hooks.world.objects import ObjectId, World
 
 _RELATED = (

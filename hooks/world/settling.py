@@ -16,7 +16,7 @@ from hooks.policy.holding import HELD
 from hooks.problems import Problem
 from hooks.settings.facts import Facts
 from hooks.world.applying import apply
-from hooks.world.asking import HOOKS, ask
+from hooks.world.composite_hooks import HOOKS, ask
 from hooks.world.merge import is_stable
 from hooks.world.objects import Beside, ObjectId, Owned, World
 from hooks.world.spreading import Spread, in_one_part

@@ -18,7 +18,7 @@ from hooks.offline.manifests.writing import format_documents
 from hooks.offline.processes import spread_over_processes
 from hooks.offline.rendering import every_child
 from hooks.settings import Settings
-from hooks.world.asking import HOOKS, PureHook
+from hooks.world.composite_hooks import HOOKS, PureHook
 from tests import make
 
 NOTHING: frozenset[str] = frozenset()

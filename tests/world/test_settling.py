@@ -13,7 +13,7 @@ from hooks.offline.manifests.checking import store
 from hooks.offline.manifests.reading import load_manifests
 from hooks.settings import parse_settings
 from hooks.settings.facts import Facts
-from hooks.world.asking import HOOKS, PureHook
+from hooks.world.composite_hooks import HOOKS, PureHook
 from hooks.world.objects import World
 from hooks.world.settling import Grounds, settle
 from tests import make

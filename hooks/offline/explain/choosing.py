@@ -12,7 +12,7 @@ from hooks.offline.manifests.checking import Checked
 from hooks.offline.manifests.document import Document
 from hooks.offline.manifests.reading import Loaded
 from hooks.settings import Settings
-from hooks.world.asking import HOOKS
+from hooks.world.composite_hooks import HOOKS
 
 _NAMED = 5
 

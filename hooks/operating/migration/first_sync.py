@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from hooks.errors import HookError
 from hooks.k8s.types import GroupVersionKind, Manifest, ReadManifest, gvk_of, name_of
 from hooks.settings.facts import Facts
-from hooks.world import asking
+from hooks.world import composite_hooks
 from hooks.world.applying import apply
 from hooks.world.objects import World
 
@@ -34,7 +34,7 @@ def ask(parent: ReadManifest, world: World, facts: Facts) -> FirstSync:
     """Ask the parent's hook about a world in which its children are adopted."""
     namespace = parent["metadata"]["namespace"]
     try:
-        answer = asking.ask(parent, world, facts)
+        answer = composite_hooks.ask(parent, world, facts)
     except HookError as error:
         return FirstSync(wanted={}, error=str(error))
     same = [child for child in answer.children if child["metadata"].get("namespace", namespace) == namespace]

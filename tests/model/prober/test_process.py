@@ -12,8 +12,8 @@ import msgspec
 import pytest
 from click.testing import CliRunner
 
-from hooks.cli.options import is_loopback
 from hooks.cli.prober import prober
+from hooks.cli.settings_options import is_loopback
 from hooks.errors import ProberUnavailable
 from hooks.model.prober_client import ProberClient
 from hooks.model.prober_messages import Adapter, AdapterPhase, LoadReport, LoadRequest
