@@ -4,7 +4,7 @@ import re
 
 import click
 
-from hooks.cli.options import with_option
+from hooks.cli.kind_options import with_option
 from hooks.k8s.names import is_dns_label, is_subdomain
 from hooks.metacontroller import install_files
 from hooks.offline.manifests.writing import format_documents, guard_output

@@ -7,7 +7,8 @@ import click
 
 from hooks.cli.build_options import build_options
 from hooks.cli.cluster_options import Connection, connection_options
-from hooks.cli.options import origin_option, with_option
+from hooks.cli.kind_options import with_option
+from hooks.cli.options import origin_option
 from hooks.cli.settings_options import settings_option
 from hooks.cli.values import parse_namespace, parse_positive
 from hooks.offline.manifests.built.building import Building

@@ -11,7 +11,8 @@ import orjson
 from hooks import contract
 from hooks.cli.build_options import build_options
 from hooks.cli.colours import paint
-from hooks.cli.options import namespace_option, origin_option, read_offline_settings, with_option
+from hooks.cli.kind_options import with_option
+from hooks.cli.options import namespace_option, origin_option, read_offline_settings
 from hooks.cli.refusing import refuse
 from hooks.cli.settings_options import settings_option
 from hooks.k8s.types import Json

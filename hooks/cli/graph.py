@@ -6,7 +6,8 @@ import click
 
 from hooks.cli.build_options import build_options
 from hooks.cli.cluster_options import Connection, connection_options
-from hooks.cli.options import known_kinds_option, read_offline_settings
+from hooks.cli.kind_options import known_kinds_option
+from hooks.cli.options import read_offline_settings
 from hooks.cli.settings_options import read_settings, settings_option
 from hooks.cli.values import parse_namespace
 from hooks.offline.manifests.built.building import Building

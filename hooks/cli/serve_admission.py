@@ -10,7 +10,7 @@ import click
 from hooks.admission.access import guard_alone, guard_requests
 from hooks.admission.labels import warn_of_labels
 from hooks.admission.neighbours import warn_of_neighbours
-from hooks.cli.options import known_kinds_option
+from hooks.cli.kind_options import known_kinds_option
 from hooks.cli.server_options import Capacity, capacity_options
 from hooks.cli.settings_options import parse_bind, read_settings, settings_option
 from hooks.clients.api_server import ApiServer

@@ -14,7 +14,8 @@ import click
 from hooks import contract
 from hooks.cli.build_options import build_options
 from hooks.cli.console import SafeConsole
-from hooks.cli.options import namespace_option, origin_option, read_offline_settings, with_option
+from hooks.cli.kind_options import with_option
+from hooks.cli.options import namespace_option, origin_option, read_offline_settings
 from hooks.cli.refusing import refuse
 from hooks.cli.settings_options import settings_option
 from hooks.cli.values import parse_positive

@@ -3,7 +3,8 @@
 import click
 
 from hooks.cli.build_options import build_options
-from hooks.cli.options import known_kinds_option, namespace_option, origin_option, read_offline_settings
+from hooks.cli.kind_options import known_kinds_option
+from hooks.cli.options import namespace_option, origin_option, read_offline_settings
 from hooks.cli.settings_options import settings_option
 from hooks.offline.manifests.built.building import Building
 

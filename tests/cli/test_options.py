@@ -4,7 +4,8 @@ import click
 import pytest
 from click.testing import CliRunner, Result
 
-from hooks.cli.options import namespace_option, with_option
+from hooks.cli.kind_options import with_option
+from hooks.cli.options import namespace_option
 from hooks.cli.settings_options import parse_set_options, read_settings, settings_option
 from hooks.errors import InvalidSettings
 from hooks.metacontroller.controllers import OPTIONAL_KINDS
