@@ -109,10 +109,10 @@ def _refuse(code: int) -> Answer:
 
 @contextmanager
 def played_api_server(folder: Path, sort: type[PlayedApiServer] = PlayedApiServer) -> Iterator[PlayedApiServer]:
-    """The server, of that sort, with an account whose files are in the folder."""
+    """The server, of that sort, with an account whose files are in the folder, and a clock that stands still."""
     (folder / "token").write_text("secret\n")
     (folder / "ca.crt").write_text("")
-    server = ApiServer(url=URL, token_file=folder / "token", ca_file=folder / "ca.crt")
+    server = ApiServer(url=URL, token_file=folder / "token", ca_file=folder / "ca.crt", clock=lambda: 0.0)
     played = sort(server)
     with responses.RequestsMock(assert_all_requests_are_fired=False) as mock:
         for method in ("GET", "POST", "PUT", "PATCH", "DELETE"):

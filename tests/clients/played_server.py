@@ -61,10 +61,11 @@ def play(mock: responses.RequestsMock, objects: Iterable[Manifest] = ()) -> Play
 
 
 def api_server(folder: Path, **fields: Any) -> ApiServer:
-    """The client's side: the address, and an account from files."""
+    """The client's side: the address, and an account from files; its clock stands still, so no deadline passes."""
     (folder / "token").write_text("secret\n")
     (folder / "ca.crt").write_text("")
-    return ApiServer(url=URL, token_file=folder / "token", ca_file=folder / "ca.crt", **fields)
+    given: dict[str, Any] = {"clock": lambda: 0.0, **fields}
+    return ApiServer(url=URL, token_file=folder / "token", ca_file=folder / "ca.crt", **given)
 
 
 def _reply(status: int, body: Manifest) -> Reply:

@@ -173,7 +173,7 @@ def _simulating(folder: Path, hangup: signal.Handlers) -> Iterator[subprocess.Po
         signal.signal(signal.SIGHUP, before)
     with process:
         assert process.stderr is not None
-        assert "components 0/3" in process.stderr.readline()
+        assert "components 0/3" in next(line for line in process.stderr if "is still starting" not in line)
         assert len(list(folder.iterdir())) == 1
         yield process
     assert list(folder.iterdir()) == []
