@@ -278,10 +278,10 @@ def test_copy_of_the_ssh_key_goes_when_it_is_needed_no_more() -> None:
 
 
 def test_command_simulate_brings_an_example_to_ready() -> None:
-    path = next(path for path in EXAMPLES if path.stem == "vllm-ray-multinode")
+    path = next(path for path in EXAMPLES if path.stem == "vllm-ray-multinode").parent / "0.9/vllm-ray-multinode.yaml"
     result = CliRunner().invoke(
         simulate, ["--speed", "200", "--with", "lws,volcano", "--given", "Secret/hf-token-secret", str(path)]
     )
     assert result.exit_code == 0, result.stderr
-    assert "LeaderWorkerSet vllm-ray-vllmworker-1" in result.stdout
+    assert "LeaderWorkerSet vllm-ray-0-9-vllmworker-1" in result.stdout
     assert "components 2/2; pods 5 Ready" in result.stderr
