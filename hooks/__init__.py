@@ -48,7 +48,7 @@ Where is …?
 * a default of a component's type (command, port, probe, variable): hooks/component/defaults
 * a default of all pods: hooks/component/environment.py, hooks/component/pod_template.py
 * the release of Dynamo that a component runs, and since when a default holds: hooks/component/runtime_version.py
-* what an image of a release has (programs, modules, flags): hooks/component/image_contents.py, hooks/component/image_flags.py
+* what an image of a release has: hooks/component/image_contents.py, hooks/component/image_flags.py
 * what a command runs, and what of that its image lacks: hooks/component/programs.py, hooks/component/image_fit.py
 * which pods of a simulation crash, or serve elsewhere: hooks/offline/pod_starts.py
 * which image a name means: hooks/component/image_names.py
