@@ -52,7 +52,9 @@ Where is …?
 * the port of a graph's services that others call: hooks/graph/ports.py
 * a default of all pods: hooks/component/environment.py, hooks/component/pod_template.py
 * the release of Dynamo that a component runs, and since when a default holds: hooks/component/runtime_version.py
-* what an image of a release has (programs, modules, flags): hooks/component/image_contents.py
+* what an image of a release has: hooks/component/image_contents.py, hooks/component/image_flags.py
+* what a command runs, and what of that its image lacks: hooks/component/programs.py, hooks/component/image_fit.py
+* which pods of a simulation crash, or serve elsewhere: hooks/offline/pod_starts.py
 * which image a name means: hooks/component/image_names.py
 * the release of the operator that a graph began with: hooks/component/origin.py, hooks/graph/origin.py
 * a container beside the main container: hooks/component/sidecars.py

@@ -42,6 +42,14 @@ class Span:
             return True
         return (self.since is None or version >= self.since) and (self.until is None or version < self.until)
 
+    def __str__(self) -> str:
+        """`only before 1.4.0`; empty if no release has it."""
+        if self.back is not None:
+            return f"before {self.until}, and again from {self.back} on"
+        if self.until is not None and self.until > RuntimeVersion(0, 0):
+            return f"only before {self.until}"
+        return f"only from {self.since} on" if self.since is not None else ""
+
 
 RAY = "ray"
 _NEVER = Span(until=RuntimeVersion(0, 0))

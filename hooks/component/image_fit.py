@@ -62,7 +62,7 @@ def find_lacks(
 def _of_run(run: Run, image: str, names: Iterable[str], runs: Iterable[Run]) -> Iterator[Lack]:
     """All that the run asks for and that some releases lack."""
     program = run.program.rpartition("/")[2]
-    is_asked = any(one.program in _LOOKING and program in one.words for one in runs)
+    is_asked = run.is_asked or any(one.program in _LOOKING and program in one.words for one in runs)
     if (span := find_program(program, image)) is not None and not is_asked:
         yield Lack(part=Part.PROGRAM, name=program, by="", span=span, exit_code=NOT_FOUND)
     if not run.module:

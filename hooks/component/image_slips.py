@@ -7,7 +7,7 @@ from hooks.api.component_spec import ComponentSpec
 from hooks.component.backends.command_line import CommandLine
 from hooks.component.defaults import frontend, resolve_typical
 from hooks.component.fragments import MAIN_CONTAINER
-from hooks.component.image_contents import MODULE_OF, Span
+from hooks.component.image_contents import MODULE_OF
 from hooks.component.image_fit import Lack, Part, find_lacks
 from hooks.component.image_flags import FRONTEND
 from hooks.component.image_names import image_of
@@ -104,7 +104,7 @@ def _find_misread(one: _Written, spec: ComponentSpec, framework: str) -> Iterato
 
 
 def _say(lack: Lack, one: _Written) -> Problem:
-    span, version = _describe(lack.span), str(one.version)
+    span, version = str(lack.span), str(one.version)
     image = str(one.container.get("image"))
     remedy = f"write {lack.span.instead}" if lack.span.instead else "remove it"
     path = _path_of(lack, one)
@@ -123,15 +123,6 @@ def _say(lack: Lack, one: _Written) -> Problem:
             return rules.VARIABLE_LACKS.at(
                 path, module=lack.by, name=lack.name, span=span, version=version, outcome=outcome, remedy=remedy
             )
-
-
-def _describe(span: Span) -> str:
-    """`until 1.3.1`: which releases have it; empty for none."""
-    if span.back is not None:
-        return f"before {span.until}, and again from {span.back} on"
-    if span.until is not None and span.until > RuntimeVersion(0, 0):
-        return f"only before {span.until}"
-    return f"only from {span.since} on" if span.since is not None else ""
 
 
 def _path_of(lack: Lack, one: _Written) -> FieldPath:

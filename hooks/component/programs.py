@@ -25,15 +25,21 @@ _USAGE = 2
 _OPERATORS = frozenset(";&|()\n")
 _BEFORE = frozenset({"exec", "nohup", "time", "env", "do", "then", "else", "until", "while", "if", "!", "{"})
 """Words after which a program's name may come."""
+_ASKING = frozenset({"until", "while", "if", "!"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
-    """One program; `module` is what Python runs with `-m`, `words` are the program's or the module's arguments."""
+    """One program; `module` is what Python runs with `-m`, `words` are the program's or the module's arguments.
+
+    `is_asked`: a script only asks whether it succeeds, and goes on if it does not. `in_script`: a shell runs it.
+    """
 
     program: str
     module: str = ""
     words: tuple[str, ...] = ()
+    is_asked: bool = False
+    in_script: bool = False
 
     @property
     def flags(self) -> tuple[str, ...]:
@@ -64,6 +70,7 @@ def _read(words: tuple[str, ...]) -> tuple[Run, ...]:
 def _of_words(words: Sequence[str], depth: int) -> Iterator[Run]:
     """The program of one command: a shell's are those of its script."""
     start = next((index for index, word in enumerate(words) if not _comes_before(word)), len(words))
+    is_asked, in_script = not _ASKING.isdisjoint(words[:start]), depth > 0
     words = words[start:]
     if not words:
         return
@@ -75,9 +82,10 @@ def _of_words(words: Sequence[str], depth: int) -> Iterator[Run]:
     python = next((index for index, word in enumerate(words) if is_python(word)), None)
     if python is not None and "-m" in words[python:-1]:
         module = words.index("-m", python) + 1
-        yield Run(program=words[0], module=words[module], words=tuple(words[module + 1 :]))
+        name, rest = words[module], tuple(words[module + 1 :])
     else:
-        yield Run(program=words[0], words=tuple(words[1:]))
+        name, rest = "", tuple(words[1:])
+    yield Run(program=words[0], module=name, words=rest, is_asked=is_asked, in_script=in_script)
 
 
 def _comes_before(word: str) -> bool:

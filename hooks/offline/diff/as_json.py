@@ -18,6 +18,7 @@ def write_json(difference: Difference) -> dict[str, Json]:
         "pods": [_pods(one) for one in difference.pods],
         "restarts": sum(one.restarts for one in difference.pods),
         "resources": [_resource(row) for row in difference.resources],
+        "failing": [write_notice(one) for one in difference.failing],
         "lost": [write_notice(one) for one in difference.lost],
         "refused": [write_notice(one) for one in difference.refused],
         "stored": [write_notice(one) for one in difference.stored],

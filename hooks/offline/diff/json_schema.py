@@ -134,6 +134,9 @@ _PARTS: Mapping[str, Json] = {
         _object({"resource": _TEXT, "now": _NUMBER, "peak": _NUMBER, "after": _NUMBER}),
         "What pods request: pieces, cores, bytes; `peak` at most during the rollout.",
     ),
+    "failing": _list(
+        _ref("notice"), "Workloads whose new pods never become ready, because their image lacks something."
+    ),
     "lost": _list(_ref("notice"), "Claims, Services and names that are gone afterwards."),
     "refused": _list(_ref("notice"), "What the API server or admission does not let happen."),
     "stored": _list(_ref("notice"), "What is stored although a rule is broken."),

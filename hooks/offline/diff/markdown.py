@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from hooks.offline.diff.plan import Difference
 from hooks.offline.diff.text import write_objects
 from hooks.offline.diff.wording import (
+    FAILING,
     STORED,
     changed_rows,
     describe_amount,
@@ -28,6 +29,7 @@ def write_markdown(difference: Difference) -> str:
         [f"**{escape(summarize(difference))}**"],
         list(write_list("Refused", map(describe_notice, difference.refused))),
         list(write_list(STORED, map(describe_notice, difference.stored))),
+        list(write_list(FAILING, map(describe_notice, difference.failing))),
         list(write_list("Gone afterwards", map(describe_notice, difference.lost))),
         list(_write_pods(difference)),
         list(write_resources(difference)),

@@ -13,6 +13,7 @@ from hooks.offline.diff.lost import find_lost
 from hooks.offline.diff.refusals import find_refusals
 from hooks.offline.diff.resources import ResourceRow, add_up
 from hooks.offline.diff.rollouts import PodChange, plan_pods
+from hooks.offline.diff.starts import find_failing
 from hooks.world.objects import ObjectId
 from hooks.world.settling import Settled
 
@@ -55,6 +56,7 @@ class Difference:
     """All that a change does.
 
     `pods` are all sets of pods, also those that stay; `lost` are claims, Services and names that are gone afterwards;
+    `failing` are workloads whose new pods cannot start well;
     `refused` is what the API server or admission do not let happen, `stored` what is stored although a rule is broken;
     `notes` are what is good to know; `fit` says whether the pods find nodes, if that was asked.
     """
@@ -62,6 +64,7 @@ class Difference:
     objects: tuple[ObjectChange, ...] = ()
     pods: tuple[PodChange, ...] = ()
     resources: tuple[ResourceRow, ...] = ()
+    failing: tuple[Notice, ...] = ()
     lost: tuple[Notice, ...] = ()
     refused: tuple[Notice, ...] = ()
     stored: tuple[Notice, ...] = ()
@@ -97,6 +100,7 @@ def plan_difference(
         objects=objects,
         pods=tuple(pods),
         resources=add_up(one.rollout for one in pods),
+        failing=tuple(Notice(id=key, text=text) for key, text in find_failing(pods, before, after)),
         lost=tuple(Notice(id=key, text=text) for key, text in find_lost(before, after)),
         refused=said,
         stored=tuple(stored),

@@ -6,6 +6,7 @@ from hooks.offline.diff.plan import Difference
 from hooks.offline.diff.rollouts import PodFate
 from hooks.offline.diff.tree import Style, grow, plain, write_branches
 from hooks.offline.diff.wording import (
+    FAILING,
     STORED,
     changed_rows,
     describe_amount,
@@ -26,6 +27,7 @@ def write_text(difference: Difference, style: Style = plain) -> str:
     sections = (
         list(write_objects(difference, style)),
         list(titled("Pods", _write_pods(difference, style), style)),
+        list(titled(FAILING, (style(describe_notice(one), "red") for one in difference.failing), style)),
         list(titled("Resources", write_resources(difference), style)),
         list(titled("Nodes (an estimate)", describe_fit(difference.fit) if difference.fit else (), style)),
         list(titled("Gone afterwards", (style(describe_notice(one), "red") for one in difference.lost), style)),

@@ -15,6 +15,7 @@ from hooks.offline.diff.pods import PodSet
 from hooks.offline.diff.resources import ResourceRow, write_amount
 from hooks.offline.diff.rollouts import PodChange, PodFate
 
+FAILING = "Never ready"
 STORED = "Stored, against a rule"
 _LONGEST = 100
 _LONGEST_PATH = 300

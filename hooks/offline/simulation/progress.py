@@ -93,7 +93,8 @@ def _find_reasons(tree: ObjectTree, objects: list[Manifest], events: Iterable[Re
         if missing is not None:
             yield _advise(missing, obj["metadata"]["namespace"])
         elif gvk_of(obj) == kinds.POD and not is_pod_ready(obj) and phase_of(obj) != "Succeeded":
-            yield f"{ref_of(obj)}: {phase_of(obj)}{_pod_message(obj)}"
+            trouble = tree.troubles.get(obj["metadata"]["uid"])
+            yield f"{ref_of(obj)}: {phase_of(obj)}{_pod_message(obj)}{f': {trouble}' if trouble else ''}"
 
 
 def _explain_condition(obj: Manifest) -> Iterable[str]:

@@ -117,7 +117,8 @@ def summarize_result(snapshot: Snapshot) -> str:
     after = f"after {snapshot.seconds:.1f} s of the cluster's time"
     if not snapshot.ready:
         missing = [name for found in snapshot.progress for name in found.missing]
-        advice = f"add the manifest of {missing[0]}" if missing else f"try --timeout {2 * snapshot.seconds:.0f}"
+        longer = "" if snapshot.tree.troubles else f"try --timeout {2 * snapshot.seconds:.0f}"
+        advice = f"add the manifest of {missing[0]}" if missing else longer or "correct what is said above"
         return f"not Ready {after}; {advice}, or -o yaml for the statuses"
     service = next(filter(None, (_find_service(snapshot.tree, root) for root in snapshot.roots)), "")
     fault = f"--break '{service}=CrashLoopBackOff' to see a fault, or " if service else ""

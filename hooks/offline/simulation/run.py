@@ -12,10 +12,11 @@ from typing import Protocol
 from hooks import contract
 from hooks.crds import apply_defaults, build_crds, find_faults, prune
 from hooks.k8s import kinds
-from hooks.k8s.types import GroupVersionKind, Manifest, gvk_of
+from hooks.k8s.types import GroupVersionKind, Manifest, gvk_of, labels_of
 from hooks.metacontroller import install_files
 from hooks.metacontroller.controllers import OUR_KINDS
 from hooks.offline.manifests.document import Document
+from hooks.offline.pod_starts import Trouble, find_override, find_trouble
 from hooks.offline.simulation.processes import Servers, find_free_port, run_servers
 from hooks.offline.simulation.progress import ObjectProgress, has_ended, measure_progress
 from hooks.offline.simulation.trees import ObjectTree, is_ready
@@ -28,7 +29,8 @@ from hooks.offline.simulator.metacontroller.webhook import Hook
 from hooks.offline.simulator.queries import ClusterReader
 from hooks.offline.simulator.resources import UnknownKind
 from hooks.offline.simulator.store import ApiError, Ref, ref_of
-from hooks.offline.simulator.workloads.pods import PodFault
+from hooks.offline.simulator.workloads.kubelet import PodJudges
+from hooks.offline.simulator.workloads.pods import PodFault, pod_address
 from hooks.offline.simulator.workloads.pods import is_ready as is_pod_ready
 from hooks.offline.simulator.workloads.profiler import Profiler
 from hooks.problems import join_texts
@@ -84,9 +86,10 @@ class Snapshot:
 
     @property
     def is_stuck(self) -> bool:
-        """Whether pods wait for missing objects, and all others are ready or have ended."""
+        """Whether pods wait for missing objects, or never start well, and all others are ready or have ended."""
         pods = [obj for obj in self.tree.by_uid.values() if gvk_of(obj) == kinds.POD]
-        waiting = [pod for pod in pods if pod["metadata"]["uid"] in self.tree.missing]
+        never = self.tree.missing.keys() | self.tree.troubles.keys()
+        waiting = [pod for pod in pods if pod["metadata"]["uid"] in never]
         return bool(waiting) and all(
             pod in waiting or is_pod_ready(pod) or pod.get("status", {}).get("phase") in _ENDED for pod in pods
         )
@@ -170,7 +173,7 @@ def serve_objects(reader: ClusterReader) -> Iterator[str]:
 def run_simulation(plan: SimulationPlan, programs: Programs, viewer: Viewer) -> Snapshot:
     """Run until every Dynamo object is ready or never will be, or until the timeout; show the viewer every snapshot.
 
-    It ends earlier if pods only wait for objects that are missing: they will never be created.
+    It ends earlier if all that is not ready waits for objects that are missing, or cannot start: it never will be.
 
     Raises:
         DocumentRefused: a document that an API server would refuse.
@@ -251,7 +254,10 @@ def build_cluster(plan: SimulationPlan, hook: Hook, hooks_url: str) -> Simulated
         admit=admit_custom,
         namespaces=sorted({"default", *namespaces, *_target_namespaces(plan.documents)}),
         profiler=Profiler(output=plan.profiler_output),
-        given=lambda found, _: any(fnmatchcase(f"{found.kind.kind}/{found.name}", glob) for glob in plan.given),
+        judges=PodJudges(
+            troubled=_find_trouble,
+            given=lambda found, _: any(fnmatchcase(f"{found.kind.kind}/{found.name}", glob) for glob in plan.given),
+        ),
     )
     cluster = SimulatedCluster(setup, Clock(datetime.now(UTC)))
     for glob in plan.held:
@@ -259,6 +265,11 @@ def build_cluster(plan: SimulationPlan, hook: Hook, hooks_url: str) -> Simulated
     for glob, fault in plan.broken.items():
         cluster.break_pods(glob, fault)
     return cluster
+
+
+def _find_trouble(pod: Manifest, owners: list[Manifest]) -> Trouble | None:
+    override = find_override(owners, labels_of(pod).get(contract.LABEL_COMPONENT, ""))
+    return find_trouble(pod["spec"], override, pod_address(pod))
 
 
 def _target_namespaces(documents: Iterable[Document]) -> Iterator[str]:
@@ -328,7 +339,12 @@ def take_snapshot(cluster: SimulatedCluster, roots: Iterable[Ref]) -> Snapshot:
     everything = cluster.everything()
     waiting = ((obj, cluster.kubelet.missing(obj)) for obj in everything if gvk_of(obj) == kinds.POD)
     missing = {pod["metadata"]["uid"]: found for pod, found in waiting if found is not None and not is_pod_ready(pod)}
-    tree = ObjectTree(everything, missing)
+    troubles = {
+        pod["metadata"]["uid"]: trouble
+        for pod in everything
+        if gvk_of(pod) == kinds.POD and not is_pod_ready(pod) and (trouble := cluster.kubelet.trouble(pod)) is not None
+    }
+    tree = ObjectTree(everything, missing, troubles)
     found = {ref_of(obj): obj for obj in tree.by_uid.values()}
     present = tuple(found[ref] for ref in roots if ref in found)
     return Snapshot(

@@ -10,6 +10,7 @@ from hooks import contract
 from hooks.k8s import kinds
 from hooks.k8s.conditions import find_condition, is_pod_ready
 from hooks.k8s.types import GroupVersionKind, Manifest, controller_of, gvk_of
+from hooks.offline.pod_starts import Trouble
 from hooks.offline.simulator.resources import REPLICA_SET
 from hooks.offline.simulator.store import ref_of
 from hooks.offline.simulator.workloads.pods import phase_of
@@ -19,11 +20,17 @@ from hooks.offline.simulator.workloads.references import Reference
 class ObjectTree:
     """All objects of a cluster at one moment, by controlling owner.
 
-    `missing` says by the uid of a pod which object it waits for.
+    `missing` says by the uid of a pod which object it waits for, and `troubles` why a started pod is never ready.
     """
 
-    def __init__(self, objects: Iterable[Manifest], missing: Mapping[str, Reference] | None = None) -> None:
+    def __init__(
+        self,
+        objects: Iterable[Manifest],
+        missing: Mapping[str, Reference] | None = None,
+        troubles: Mapping[str, Trouble] | None = None,
+    ) -> None:
         self.missing = missing or {}
+        self.troubles = troubles or {}
         self.by_uid: dict[str, Manifest] = {}
         self._children: dict[str, list[Manifest]] = {}
         for obj in objects:

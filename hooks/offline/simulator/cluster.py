@@ -28,7 +28,7 @@ from hooks.offline.simulator.store import Identify, Propagation, Ref, Store, Sto
 from hooks.offline.simulator.workloads.controllers import WEBHOOKS, find_affected, reconcile
 from hooks.offline.simulator.workloads.job_pods import JobPods
 from hooks.offline.simulator.workloads.job_timers import JobTimers
-from hooks.offline.simulator.workloads.kubelet import Given, Kubelet, PodPace
+from hooks.offline.simulator.workloads.kubelet import Kubelet, PodJudges, PodPace
 from hooks.offline.simulator.workloads.pods import PodFault
 from hooks.offline.simulator.workloads.profiler import Profiler
 
@@ -52,7 +52,7 @@ class Setup:
     `optional` names the installed third-party kinds, as in `resources.OPTIONAL`. `choose` decides the order of work
     that could be done at the same time, by default the oldest first. Metacontroller sees a change of a `late` kind only
     after a separate piece of work, and uses the old object until then; it sees other changes at once. `identify`
-    chooses the uid of a new object. With `given`, pods wait for claims, Secrets and ConfigMaps (see `Kubelet`).
+    chooses the uid of a new object. `judges` decide about pods.
     """
 
     hook: Hook
@@ -67,7 +67,7 @@ class Setup:
     late: Collection[GroupVersionKind] = ()
     policy: Policy = allow_all
     identify: Identify = number_uid
-    given: Given | None = None
+    judges: PodJudges | None = None
 
 
 class Work(NamedTuple):
@@ -105,7 +105,7 @@ class SimulatedCluster:
         self._job_timers = JobTimers(self._store, self.clock)
         job_pods = JobPods(self._store, self._client("output-copier"), self.clock, setup.profiler)
         self.kubelet = Kubelet(
-            self._store, self._client("kubelet"), self.clock, job_pods=job_pods, pace=setup.pace, given=setup.given
+            self._store, self._client("kubelet"), self.clock, job_pods=job_pods, pace=setup.pace, judges=setup.judges
         )
         for name in setup.namespaces:
             self.create_namespace(name)

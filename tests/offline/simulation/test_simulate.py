@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import orjson
 import pytest
@@ -193,3 +194,64 @@ def test_a_simulation_under_nohup_goes_on_when_its_terminal_hangs_up(tmp_path: P
         assert "components" in process.stderr.readline()
         process.send_signal(signal.SIGTERM)
         assert process.wait(timeout=PATIENCE) == 128 + signal.SIGTERM
+
+
+VLLM = "nvcr.io/nvidia/ai-dynamo/vllm-runtime"
+ON_NODES = {
+    "componentType": "worker",
+    "annotations": {"nvidia.com/vllm-distributed-executor-backend": "ray"},
+    "multinode": {"nodeCount": 2},
+    "resources": {"limits": {"gpu": "2"}},
+    "extraPodSpec": {
+        "mainContainer": {
+            "image": f"{VLLM}:1.6.1",
+            "command": ["python3", "-m", "dynamo.vllm"],
+            "args": ["--model", "m", "--tensor-parallel-size", "4"],
+        }
+    },
+}
+
+
+def _simulate_worker(folder: Path, worker: dict[str, Any], *arguments: str) -> tuple[str, list[str]]:
+    """The tree of a graph of a frontend and this worker, and the reasons why its pods are not ready."""
+    front = {"componentType": "frontend", "extraPodSpec": {"mainContainer": {"image": f"{VLLM}:1.6.1"}}}
+    graph = {
+        "apiVersion": "nvidia.com/v1alpha1",
+        "kind": "DynamoGraphDeployment",
+        "metadata": {"name": "g"},
+        "spec": {"services": {"front": front, "w": worker}},
+    }
+    (folder / "g.yaml").write_text(yaml.safe_dump(graph))
+    result = _simulate(*arguments, str(folder / "g.yaml"))
+    assert result.exit_code == 1, result.stderr
+    assert "correct what is said above" in result.stderr.splitlines()[-1]
+    return result.stdout, [line for line in result.stderr.splitlines() if line.startswith("Pod ")]
+
+
+def test_pods_over_several_nodes_crash_without_ray(tmp_path: Path) -> None:
+    tree, pods = _simulate_worker(tmp_path, ON_NODES, "--with", "lws,volcano")
+    assert "g-w-0-0-1  CrashLoopBackOff" in tree
+    assert "DynamoComponentDeployment g-front  Ready" in tree
+    assert len(pods) == 2
+    assert "CrashLoopBackOff (back-off 5m0s restarting failed container=main)" in pods[0]
+    assert f"/bin/sh: 1: ray: not found: ray is there only before 1.3.0, and not in '{VLLM}:1.6.1'" in pods[0]
+
+
+def test_pod_whose_arguments_lack_their_command_crashes(tmp_path: Path) -> None:
+    main = {"image": f"{VLLM}:1.6.1", "args": ["--model", "m"]}
+    _, (pod,) = _simulate_worker(tmp_path, {"componentType": "worker", "extraPodSpec": {"mainContainer": main}})
+    assert "CrashLoopBackOff" in pod
+    assert "container main: /bin/sh: Illegal option --model: its arguments were meant for another program" in pod
+
+
+def test_pod_that_serves_elsewhere_than_its_probes_ask_is_never_ready(tmp_path: Path) -> None:
+    main = {
+        "image": f"{VLLM}:1.6.1",
+        "command": ["python3", "-m", "dynamo.vllm", "--model", "m"],
+        "env": [{"name": "DYN_SYSTEM_PORT", "value": "8081"}],
+        "readinessProbe": {"httpGet": {"path": "/health", "port": 9999}},
+    }
+    _, (pod,) = _simulate_worker(tmp_path, {"componentType": "worker", "extraPodSpec": {"mainContainer": main}})
+    assert ": Running (" in pod
+    assert "probe failed: Get " in pod
+    assert "connect: connection refused: it serves at 8081" in pod

@@ -7,6 +7,7 @@ import pytest
 from hooks.k8s import kinds
 from hooks.k8s.types import Manifest
 from hooks.offline.simulator.cluster import SimulatedCluster
+from hooks.offline.simulator.workloads.kubelet import PodJudges
 from hooks.offline.simulator.workloads.pods import phase_of
 from hooks.offline.simulator.workloads.references import find_references
 from tests.offline.simulator.worlds import deployment, world
@@ -69,7 +70,7 @@ def test_what_is_optional_or_for_pulling_images_is_not_needed(spec: dict[str, An
 
 def waiting(spec: dict[str, Any], *given: str) -> SimulatedCluster:
     """A cluster with a Deployment of such pods, in which only some objects count as given."""
-    cluster = world(given=lambda found, _namespace: str(found) in given)
+    cluster = world(judges=PodJudges(given=lambda found, _namespace: str(found) in given))
     manifest = deployment("d")
     template = manifest["spec"]["template"]
     manifest["spec"]["template"] = {**template, "spec": {**template["spec"], **spec}}

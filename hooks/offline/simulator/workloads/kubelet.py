@@ -9,6 +9,7 @@ from fnmatch import fnmatchcase
 
 from hooks.k8s import kinds
 from hooks.k8s.types import GroupVersionKind, Manifest
+from hooks.offline.pod_starts import Trouble
 from hooks.offline.simulator.client import Client
 from hooks.offline.simulator.clock import Clock
 from hooks.offline.simulator.store import Ref, Store, StoreChange
@@ -53,8 +54,18 @@ _LAST = {False: Stage.READY, True: Stage.ENDED}
 """The final stage of a pod, by whether it runs once."""
 
 
+Troubled = Callable[[Manifest, list[Manifest]], Trouble | None]
+"""(pod, its owners): what keeps a container of the pod from starting well; None for nothing."""
 Given = Callable[[Reference, str], bool]
 """(reference, namespace): whether an object counts as there although the cluster does not have it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PodJudges:
+    """What decides about pods beside the rules: by default every object is given, and nothing is troubled."""
+
+    given: Given | None = None
+    troubled: Troubled | None = None
 
 
 class Kubelet:
@@ -63,7 +74,8 @@ class Kubelet:
     The glob of a rule matches a pod's name, the names of its owners, and its label values: `*decode*`, the name of a
     Deployment and the name of a service all work.
 
-    A pod waits for a claim, Secret or ConfigMap that does not exist, unless it is `given`; by default all are.
+    A pod waits for a claim, Secret or ConfigMap that does not exist, unless it is `given`; by default all are. What is
+    `troubled` never becomes ready; by default nothing is.
     """
 
     def __init__(
@@ -74,14 +86,14 @@ class Kubelet:
         *,
         job_pods: JobPods,
         pace: PodPace | None = None,
-        given: Given | None = None,
+        judges: PodJudges | None = None,
     ) -> None:
         self._store = store
         self._client = client
         self._job_pods = job_pods
         self._clock = clock
         self._pace = pace or PodPace()
-        self._given = given
+        self._judges = judges or PodJudges()
         self._stages: dict[Ref, Stage] = {}
         self._due: Timers[Ref] = Timers()
         self._held: set[str] = set()
@@ -121,7 +133,7 @@ class Kubelet:
 
     def missing(self, pod: Manifest) -> Reference | None:
         """The object that a pod waits for, if it waits for one."""
-        given, namespace = self._given, pod["metadata"]["namespace"]
+        given, namespace = self._judges.given, pod["metadata"]["namespace"]
         if given is None:
             return None
 
@@ -130,6 +142,11 @@ class Kubelet:
             return self._store.get(ref) is not None or given(found, namespace)
 
         return find_missing(pod, exists)
+
+    def trouble(self, pod: Manifest) -> Trouble | None:
+        """What keeps a pod from becoming ready once it is started; a pod of a Job is not looked at."""
+        troubled = self._judges.troubled
+        return None if troubled is None or runs_once(pod) else troubled(pod, self._owners(pod))
 
     def due(self) -> list[Ref]:
         """Pods and claims that are due now, the longest waiting first."""
@@ -187,8 +204,12 @@ class Kubelet:
     def _stops_at(self, ref: Ref, stage: Stage) -> bool:
         if self._holding_fault(ref, stage) is not None or self._missing_at(ref, stage) is not None:
             return True
-        names = self.names(ref)
-        return stage is Stage.STARTING and any(fnmatchcase(name, glob) for glob in self._held for name in names)
+        if stage is not Stage.STARTING:
+            return False
+        if any(fnmatchcase(name, glob) for glob in self._held for name in self.names(ref)):
+            return True
+        pod = self._store.get(ref)
+        return pod is not None and self.trouble(pod) is not None
 
     def _holding_fault(self, ref: Ref, stage: Stage) -> PodFault | None:
         """The fault that keeps a pod at this stage; a crashing pod that runs once ends instead."""
@@ -231,12 +252,18 @@ class Kubelet:
         """What the globs of rules can match: the pod's name, its label values, the names of its owners."""
         obj = self._store.get(ref)
         names = {ref.name}
-        while obj is not None:
-            names |= set((obj["metadata"].get("labels") or {}).values())
-            obj = self._owner(obj)
-            if obj is not None:
-                names.add(obj["metadata"]["name"])
+        for one in (obj, *self._owners(obj)) if obj is not None else ():
+            names |= {*(one["metadata"].get("labels") or {}).values(), one["metadata"]["name"]}
         return names
+
+    def _owners(self, obj: Manifest) -> list[Manifest]:
+        """The object's owner, the owner of that, and so on."""
+        owners: list[Manifest] = []
+        owner = self._owner(obj)
+        while owner is not None:
+            owners.append(owner)
+            owner = self._owner(owner)
+        return owners
 
     def _owner(self, obj: Manifest) -> Manifest | None:
         for owner in obj["metadata"].get("ownerReferences") or ():
@@ -252,7 +279,9 @@ class Kubelet:
             pod = self._client.update({**pod, "spec": {**pod["spec"], "nodeName": "node-1"}})
         fault = self._holding_fault(ref, stage)
         missing = None if fault is not None else self._missing_at(ref, stage)
-        status = build_pod_status(pod, stage, fault, self._clock.timestamp, missing=missing)
+        trouble = self.trouble(pod) if stage is Stage.STARTING and fault is None else None
+        now = self._clock.timestamp
+        status = build_pod_status(pod, stage, fault, now, missing=missing, trouble=trouble)
         if not are_equal(pod.get("status", {}), status):
             self._client.update_status({**pod, "status": status})
 

@@ -3,12 +3,13 @@
 Source: Kubernetes, pod lifecycle; API reference, PodStatus.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
 from hooks.k8s.types import Manifest
+from hooks.offline.pod_starts import NO_START, Trouble
 from hooks.offline.simulator.conditions import WorkloadCondition, build_conditions
 from hooks.offline.simulator.workloads.references import Reference, describe_waiting, why_unscheduled
 
@@ -54,6 +55,9 @@ FAULT_STAGE: Mapping[PodFault, Stage] = {
 """The last stage that a pod with this fault reaches."""
 
 
+_INITIALIZING = "PodInitializing"
+
+
 def is_ready(pod: Manifest) -> bool:
     """Whether the pod's condition Ready is True."""
     conditions = pod.get("status", {}).get("conditions", ())
@@ -63,10 +67,11 @@ def is_ready(pod: Manifest) -> bool:
 def phase_of(pod: Manifest) -> str:
     """One word for a pod as `kubectl get pods` shows it: a waiting reason, else Ready, else the phase."""
     status = pod.get("status", {})
-    for container in status.get("containerStatuses", ()):
-        reason: str = container.get("state", {}).get("waiting", {}).get("reason", "")
-        if reason:
-            return reason
+    for key, prefix in (("initContainerStatuses", "Init:"), ("containerStatuses", "")):
+        for container in status.get(key, ()):
+            reason: str = container.get("state", {}).get("waiting", {}).get("reason", "")
+            if reason and reason != _INITIALIZING:
+                return f"{prefix}{reason}"
     for condition in status.get("conditions", ()):
         if condition.get("type") == "PodScheduled" and condition.get("reason") == "Unschedulable":
             return "Unschedulable"
@@ -113,9 +118,18 @@ def _end_container(status: Mapping[str, Any], ends: Ends, started: str, now: str
 
 
 def build_pod_status(
-    pod: Manifest, stage: Stage, fault: PodFault | None, now: str, *, missing: Reference | None = None
+    pod: Manifest,
+    stage: Stage,
+    fault: PodFault | None,
+    now: str,
+    *,
+    missing: Reference | None = None,
+    trouble: Trouble | None = None,
 ) -> dict[str, Any]:
-    """The whole status of a pod at a stage up to READY; `fault`, or an object that is missing, keeps it there."""
+    """The whole status of a pod at a stage up to READY.
+
+    `fault`, an object that is missing, or the `trouble` of one container at STARTING keeps it there.
+    """
     placed = stage is not Stage.PENDING
     running = stage in {Stage.STARTING, Stage.READY}
     ready = stage is Stage.READY
@@ -145,7 +159,53 @@ def build_pod_status(
                 {**found, "state": {"waiting": describe_waiting(missing, found["name"])}}
                 for found in status["containerStatuses"]
             ]
+        elif trouble is not None:
+            status |= _of_trouble(pod, status["containerStatuses"], trouble, now)
     return status
+
+
+def _of_trouble(pod: Manifest, statuses: Iterable[Mapping[str, Any]], trouble: Trouble, now: str) -> dict[str, Any]:
+    """The statuses of all containers of a started pod: the others run, or wait for an init container."""
+    run = {"ready": True, "started": True, "state": {"running": {"startedAt": now}}}
+    wait = {"ready": False, "started": False, "state": {"waiting": {"reason": _INITIALIZING}}}
+    rest = wait if trouble.is_init else run
+    told = [{**found, **rest} for found in statuses]
+    if not trouble.is_init:
+        return {
+            "containerStatuses": [
+                _troubled(one, trouble, now) if one["name"] == trouble.container else one for one in told
+            ]
+        }
+    inits = [_container_status(container, Stage.STARTING, None, now) for container in pod["spec"]["initContainers"]]
+    (index,) = [at for at, one in enumerate(inits) if one["name"] == trouble.container]
+    ended = {"terminated": {"exitCode": 0, "reason": "Completed", "startedAt": now, "finishedAt": now}}
+    before = [{**one, "ready": True, "started": False, "state": ended} for one in inits[:index]]
+    after = [{**one, **wait} for one in inits[index + 1 :]]
+    return {
+        "phase": "Pending",
+        "initContainerStatuses": [*before, _troubled(inits[index], trouble, now), *after],
+        "containerStatuses": told,
+    }
+
+
+def _troubled(status: Mapping[str, Any], trouble: Trouble, now: str) -> dict[str, Any]:
+    """The status of a container that ends again and again, or that runs and fails its probes."""
+    if trouble.exit_code is None:
+        return {**status, "ready": False, "started": True, "state": {"running": {"startedAt": now}}}
+    reason = {0: "Completed", NO_START: "StartError"}.get(trouble.exit_code, "Error")
+    ended = {"exitCode": trouble.exit_code, "reason": reason, "startedAt": now, "finishedAt": now}
+    if trouble.exit_code == NO_START:
+        ended["message"] = trouble.said
+    return {**status, "ready": False, "started": False, **_crashed(status["name"], ended)}
+
+
+def _crashed(container: str, ended: Mapping[str, Any]) -> dict[str, Any]:
+    message = f"back-off 5m0s restarting failed container={container}"
+    return {
+        "restartCount": 5,
+        "state": {"waiting": {"reason": PodFault.CRASH_LOOP.value, "message": message}},
+        "lastState": {"terminated": ended},
+    }
 
 
 def pod_address(pod: Manifest) -> str:
@@ -183,12 +243,8 @@ def _container_status(container: Mapping[str, Any], stage: Stage, fault: PodFaul
         "state": {"running": {"startedAt": now}},
     }
     if fault is PodFault.CRASH_LOOP:
-        message = f"back-off 5m0s restarting failed container={container['name']}"
-        status |= {
-            "restartCount": 5,
-            "state": {"waiting": {"reason": fault.value, "message": message}},
-            "lastState": {"terminated": {"exitCode": 1, "reason": "Error", "startedAt": now, "finishedAt": now}},
-        }
+        ended = {"exitCode": 1, "reason": "Error", "startedAt": now, "finishedAt": now}
+        status |= _crashed(container["name"], ended)
     elif fault is PodFault.IMAGE_PULL:
         message = f'Back-off pulling image "{container.get("image", "")}"'
         status["state"] = {"waiting": {"reason": fault.value, "message": message}}
