@@ -54,7 +54,7 @@ def controllers(
 @pytest.fixture
 def ready(api: ApiClient) -> Iterator[ApiClient]:
     """The client of a namespace in which a graph with two replicas of two nodes each is ready."""
-    api.create(load_example(f"{NAME}-multinode"), strict=True)
+    api.create(load_example(NAME), strict=True)
     wait_until_ready(api, NAME)
     yield api
     if api.get(DYNAMO, GRAPH, NAME):

@@ -50,7 +50,7 @@ def controllers(
 @pytest.fixture
 def ready(api: ApiClient, controllers: HttpServer) -> Iterator[ApiClient]:
     """The client of a namespace in which a graph with two replicas of two nodes each is ready."""
-    document = load_example(f"{NAME}-multinode")
+    document = load_example(NAME)
     document["metadata"].setdefault("annotations", {})["nvidia.com/volcano-queue"] = "research"
     api.create(document, strict=True)
     wait_until_ready(api, NAME)

@@ -8,12 +8,15 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import Enum, StrEnum, auto
 from functools import cached_property, lru_cache
+from types import ModuleType
 from typing import Any
 
 import orjson
 
 from hooks import app, contract
+from hooks.component import plan as component_plan
 from hooks.errors import HookError
+from hooks.graph import plan as graph_plan
 from hooks.graph import worker_generation
 from hooks.graph.grove import generation
 from hooks.k8s.types import Manifest
@@ -265,22 +268,28 @@ def _lost(loss: HookAnswer | Loss) -> HookAnswer:
 def _installed(version: int, *, is_before: bool = False) -> Iterator[None]:
     """Make the hooks those of a version: each has a revision of its own, and another group of volumes in all pods.
 
-    `is_before`: the version knows no generations of workers.
+    `is_before`: the version knows no generations of workers, and gives no graph an origin.
     """
-    revision, group, choose = held.RENDERING_REVISION, contract.DEFAULT_FS_GROUP, worker_generation.choose_suffix
+    revision, group = held.RENDERING_REVISION, contract.DEFAULT_FS_GROUP
     held.RENDERING_REVISION, contract.DEFAULT_FS_GROUP = revision + version, group + version
-    if is_before:
-        _replace_choice(lambda *_, **__: "")
+    known = {(module, name): vars(module)[name] for module, name in _UNKNOWN_BEFORE}
+    for (module, name), choose in (_UNKNOWN_BEFORE if is_before else {}).items():
+        vars(module)[name] = choose
     try:
         yield
     finally:
         held.RENDERING_REVISION, contract.DEFAULT_FS_GROUP = revision, group
-        _replace_choice(choose)
+        for (module, name), choose in known.items():
+            vars(module)[name] = choose
 
 
-def _replace_choice(choose: Callable[..., str]) -> None:
-    for module in (worker_generation, generation):
-        vars(module)["choose_suffix"] = choose
+_UNKNOWN_BEFORE: Mapping[tuple[ModuleType, str], Callable[..., Any]] = {
+    (worker_generation, "choose_suffix"): lambda *_, **__: "",
+    (generation, "choose_suffix"): lambda *_, **__: "",
+    (graph_plan, "begin"): lambda graph, _kept: graph,
+    (component_plan, "begin_component"): lambda spec, _kept: spec.annotations,
+}
+"""Decisions by module and name, and what the first version makes of them, which does not know them."""
 
 
 _MEMORY = type(lru_cache(lambda: None))

@@ -16,6 +16,7 @@ from hooks.policy import identity
 from hooks.policy.holding import HELD
 from tests.sequences.calls import Call
 from tests.sequences.generations import every_worker_is_seen, workers_of_two_specs_never_meet
+from tests.sequences.origins import origins_stay
 from tests.sequences.removals import why_removed
 from tests.sequences.restarts import (
     finished_restart_stays_finished,
@@ -293,6 +294,7 @@ INVARIANTS: tuple[Check, ...] = (
     sets_stay_what_they_are,
     secrets_roll_nothing,
     upgrades_roll_nothing,
+    origins_stay,
     availability_is_kept,
     conditions_keep_their_time,
     conditions_are_always_there,

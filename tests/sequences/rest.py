@@ -5,6 +5,7 @@ from typing import Any
 
 from hooks import contract
 from hooks.component.pull_secrets import DOCKER_CONFIG_TYPE
+from hooks.graph.origin import with_kept_origin
 from hooks.k8s import kinds
 from hooks.k8s.types import Manifest, controller_of
 from hooks.offline.rendering import every_child, render
@@ -95,7 +96,7 @@ def restart_is_over(world: World) -> Iterator[str]:
 
 
 def past_leaves_no_trace(world: World) -> Iterator[str]:
-    """The children are those of a new graph with the same spec on the same path.
+    """The children are those of a new graph with the same spec and origin on the same path.
 
     Claims and pull secrets are kept, so they may differ, and so may the generation of workers that did not change.
     After an upgrade, so may all that waits with new defaults. Which kind of LeaderWorkerSets there are follows from
@@ -122,6 +123,8 @@ def _fresh_children(world: World) -> dict[Ref, Manifest]:
         spec["replicas"] = replicas_of(graph, service, adapters)
     graph.pop("status", None)
     graph["metadata"]["annotations"] = {**_path_of(world), **(graph["metadata"].get("annotations") or {})}
+    kept = (contract.COMPONENT, kinds.POD_CLIQUE_SET)
+    graph = with_kept_origin(graph, [child for kind in kept for child in world.list_kind(kind)])
     facts = Facts(now=world.clock.now, settings=parse_settings({}, world.road.settings))
     (rendered,) = render([graph], facts, installed=world.road.installed)
     assert not rendered.problems, rendered.problems
@@ -178,6 +181,8 @@ def _ordered(value: Any) -> Any:
     if not isinstance(value, dict):
         return value
     kept = {key: _ordered(item) for key, item in value.items() if key not in _NOT_COMPARED | _OF_SERVER}
+    if not kept.get(contract.ANNOTATION_ORIGIN_VERSION, "kept"):  # a graph that runs without it
+        del kept[contract.ANNOTATION_ORIGIN_VERSION]
     for key in ("env", "envs"):
         if key in kept:
             named = (entry for entry in kept[key] if entry["name"] != contract.WORKER_SUFFIX)

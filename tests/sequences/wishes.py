@@ -23,7 +23,7 @@ class Road:
     """A way from graph to pods: what is installed and set, the services at the beginning, and edits that only it has.
 
     `edits` keep a spec valid, `breaks` make it one that cannot be rendered. `has_generations`: releases
-    are such that workers can have one. `begins_before`: the first hooks know none.
+    are such that workers can have one. `begins_before`: the first hooks know none, and no origin.
     """
 
     name: str
@@ -345,6 +345,7 @@ ROADS: Mapping[str, Road] = {
             edits={**_RELEASES, **_SERVICES, "nodes": change_nodes},
             breaks=BREAKS,
             has_generations=True,
+            begins_before=True,
         ),
         Road(
             name="generations-grove",

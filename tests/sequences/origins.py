@@ -1,0 +1,33 @@
+"""What must hold of the release that a graph began with, which no sequence writes into the graph."""
+
+from collections.abc import Iterator
+
+from hooks import contract
+from hooks.k8s import kinds
+from hooks.k8s.types import Manifest, annotations_of
+from hooks.metacontroller.last_applied import read_last_applied
+from tests.sequences.calls import Call
+from tests.sequences.world import Step, World
+
+_KEEPING = (contract.COMPONENT.kind, kinds.LEADER_WORKER_SET.kind, kinds.POD_CLIQUE_SET.kind)
+
+
+def origins_stay(_world: World, step: Step) -> Iterator[str]:
+    """What exists keeps the origin that it has, or has none, whatever images, hooks and services come and go."""
+    for call in step.calls:
+        if call.stage == "sync" and call.said:
+            yield from _faults(call)
+
+
+def _faults(call: Call) -> Iterator[str]:
+    for kind in _KEEPING:
+        wanted = call.wanted(kind)
+        for live in call.children(kind):
+            name, applied = live["metadata"]["name"], read_last_applied(live)
+            if name in wanted and applied is not None and _origin_of(dict(applied)) != _origin_of(wanted[name]):
+                yield f"{kind} {name} began with {_origin_of(dict(applied))!r}, now {_origin_of(wanted[name])!r}"
+
+
+def _origin_of(child: Manifest) -> str:
+    of_spec = child["spec"].get("annotations") or {} if child["kind"] == contract.COMPONENT.kind else {}
+    return str({**annotations_of(child), **of_spec}.get(contract.ANNOTATION_ORIGIN_VERSION, ""))
