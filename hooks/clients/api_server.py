@@ -182,7 +182,9 @@ class Conversation:
         """
         found = self.read(path)
         try:
-            return None if found is None else check_manifest(found, kind)
+            if found is None or kind is None:
+                return None if found is None else check_manifest(found)
+            return {"apiVersion": kind.api_version, "kind": kind.kind, **check_manifest(found, kind)}
         except Unreadable as unreadable:
             raise describe_unreadable(f"GET {path}", unreadable) from unreadable
 

@@ -43,6 +43,8 @@ _LAST_SECONDS = 10
 _REQUEST_SECONDS = 2.0
 _RELEASE_SECONDS = 5.0
 _MAX_REMEMBERED = 5000
+_LONGEST = 10**6
+"""Seconds of a Lease that lasts longer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,7 +89,7 @@ def _path_of(namespace: str) -> str:
 def parse_lease(manifest: Mapping[str, Any]) -> Lease:
     """Read a Lease; without a duration or a renewal time it is not valid."""
     spec = manifest.get("spec") or {}
-    holder, seconds = spec.get("holderIdentity") or "", spec.get("leaseDurationSeconds") or 0
+    holder, seconds = spec.get("holderIdentity") or "", max(0, min(spec.get("leaseDurationSeconds") or 0, _LONGEST))
     try:
         renewed = datetime.fromisoformat(spec.get("renewTime") or "")
     except ValueError:

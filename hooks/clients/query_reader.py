@@ -166,7 +166,8 @@ def _ask(conversation: Conversation, query: ObjectQuery, path: str) -> FoundPods
         return FoundPods(() if found is None else (found,))
     if query.kind == kinds.POD:
         return read_pods(conversation, path)
-    answer = conversation.read(f"{path}&limit={MOST_OBJECTS}") or {"items": []}
+    if (answer := conversation.read(f"{path}&limit={MOST_OBJECTS}")) is None:
+        return FoundPods(())
     try:
         return FoundPods(tuple(read_items(answer, query.kind)))
     except Unreadable as unreadable:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from hooks import contract
-from hooks.clients.api_server import Conversation, object_path
+from hooks.clients.api_server import Conversation, Refused, object_path
 from hooks.errors import HookError
 from hooks.graph import sync as graph
 from hooks.graph.grove.names import find_set_name
@@ -20,6 +20,7 @@ from hooks.k8s.types import GroupVersionKind, ReadManifest, gvk_of, is_controlle
 from hooks.metacontroller.controllers import OPTIONAL_KINDS, OUR_KINDS
 from hooks.metacontroller.effects import Effect, EffectSource, Event, ScalePodClique, WriteBackReplicas
 from hooks.metacontroller.protocol import RelatedRule, SyncAnswer, SyncRequest
+from hooks.metacontroller.shapes import misshapen_refused
 from hooks.policy.identity import component_name
 from hooks.settings.facts import Facts
 from hooks.world.asking import build_request
@@ -93,6 +94,8 @@ class StoredObjects:
         found = self._find(contract.GRAPH, effect.graph)
         if found is None or _replicas_of_service(found, effect.service) == effect.replicas:
             return found
+        if not found["metadata"].get("resourceVersion"):
+            raise Refused(f"graph {effect.graph} has no resourceVersion, so nothing is written into it")
         wanted = self._wanted_again(scaling_adapter.sync, parent, found)
         asked = (effect.graph, effect.service, effect.replicas)
         if all((one.graph, one.service, one.replicas) != asked for one in wanted if isinstance(one, WriteBackReplicas)):
@@ -108,8 +111,17 @@ class StoredObjects:
         """An object in the parent's namespace."""
         path = object_path(kind, self.source.parent.namespace, name)
         if path not in self._found:
-            self._found[path] = self.conversation.find(path, kind)
+            found = self.conversation.find(path, kind)
+            if found is not None and (fault := self._why_another(found, name)):
+                raise Refused(f"GET {path}: {fault}", why=fault)
+            self._found[path] = found
         return self._found[path]
+
+    def _why_another(self, found: ReadManifest, name: str) -> str:
+        """Why an answer is not the object that was asked for; empty if it is."""
+        metadata = found["metadata"]
+        is_it = (metadata.get("namespace"), name_of(found)) == (self.source.parent.namespace, name)
+        return "" if is_it else "the API server answers another object"
 
     def _read_parent(self) -> ReadManifest:
         """The parent as it is stored, with the uid of the request."""
@@ -155,7 +167,9 @@ class StoredObjects:
         world = World.live([parent, related, *children], installed)
         rule = RelatedRule.of(gvk_of(related), self.source.parent.namespace, names=(name_of(related),))
         try:
-            return sync(build_request(parent, world, [rule]), self.facts).effects
+            request = build_request(parent, world, [rule])
+            with misshapen_refused(request):
+                return sync(request, self.facts).effects
         except HookError as error:
             raise Unwanted(f"{self._name} cannot be rendered: {error}") from error
 

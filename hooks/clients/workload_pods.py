@@ -49,16 +49,19 @@ def read_pods(conversation: Conversation, path: str) -> FoundPods:
 def _read_small(conversation: Conversation, path: str) -> FoundPods | None:
     """The pods as a whole; None if they are too many or too large."""
     try:
-        answer = conversation.limited(SMALL_BYTES).read(f"{path}&limit={MOST_SMALL}") or {"items": []}
+        answer = conversation.limited(SMALL_BYTES).read(f"{path}&limit={MOST_SMALL}")
     except TooLarge:
         return None
+    if answer is None:
+        return FoundPods(())
     pods = read_items(answer, kinds.POD)
     return None if read_continue(answer) else FoundPods(tuple(pods))
 
 
 def _read_by_rows(conversation: Conversation, path: str) -> FoundPods:
     asked = f"{path}&limit={MOST_ROWS}&{_LIVING}"
-    answer = conversation.limited(TABLE_BYTES).read(asked, TABLE) or {"items": []}
+    if (answer := conversation.limited(TABLE_BYTES).read(asked, TABLE)) is None:
+        return FoundPods(())
     if not is_table(answer):
         return FoundPods(tuple(read_items(answer, kinds.POD)))
     rows = [

@@ -23,7 +23,9 @@ OF_ONE_READ = SMALL_BYTES + TABLE_BYTES + MOST_WHOLE * POD_BYTES
 
 
 @pytest.fixture
-def played(tmp_path: Path) -> Iterator[LargePods]:
+def played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[LargePods]:
+    monkeypatch.setattr("hooks.clients.query_reader.READ_SECONDS", 60.0)
+    monkeypatch.setattr("hooks.clients.query_reader.DEADLINE_SECONDS", 120.0)  # bytes are judged here, not time
     with served_pods(tmp_path) as found:
         yield found
 
@@ -77,10 +79,11 @@ def test_few_ordinary_pods_are_read_whole_by_one_request(played: LargePods) -> N
     assert len(played.asked) == 1
 
 
-def test_pods_that_are_too_large_to_be_read_are_said(played: LargePods) -> None:
-    played.pods["team-a"] = [large_pod(number, 3 * MIB) for number in range(20)]
+def test_pods_that_are_too_large_to_be_read_are_said(played: LargePods, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hooks.clients.workload_pods.POD_BYTES", MIB // 4)
+    played.pods["team-a"] = [large_pod(number, LARGE) for number in range(20)]
     answer = QueryReader(played.server).read([query_of("team-a")])[query_of("team-a")]
-    assert (answer.objects, answer.fault) == ((), "of a pod, the answer has more than 2 MiB")
+    assert (answer.objects, answer.fault) == ((), "of a pod, the answer has more than 256 KiB")
     assert played.sent["team-a"] <= OF_ONE_READ + 5 * SOCKETS
 
 

@@ -33,6 +33,7 @@ from hooks.model.prober_messages import (
 )
 from hooks.serving.origin import CallOrigin
 from hooks.settings import parse_settings
+from tests.fuzzing.answers import answer_seeds, open_answers
 from tests.fuzzing.giving import (
     MOST_WORDS,
     Broken,
@@ -292,6 +293,7 @@ SURFACES: Mapping[str, Surface] = {
     "admission": Surface(seeds=admission_seeds, open=open_admission),
     "conversion": Surface(seeds=conversion_seeds, open=open_admission),
     "prober": Surface(seeds=prober_seeds, open=open_prober),
+    "answers": Surface(seeds=answer_seeds, open=open_answers),
     "yaml": Surface(seeds=yaml_seeds, open=open_yaml, is_text=True),
     "commands": Surface(seeds=command_seeds, open=open_commands, write_yaml=True),
 }

@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Iterator
+from contextlib import ExitStack
 from functools import partial
 
 import pytest
@@ -11,7 +12,7 @@ from hooks import contract
 from hooks.app import Hook, create_app
 from hooks.errors import InvalidSpec, TooBusy
 from hooks.metacontroller.protocol import SyncAnswer, SyncRequest
-from hooks.serving.turns import LARGE_BYTES, WAITING_BYTES, WAITING_CALLS, Turns
+from hooks.serving.turns import AWAY_BYTES, AWAY_CALLS, LARGE_BYTES, WAITING_BYTES, WAITING_CALLS, Turns
 from hooks.serving.web import ServedBy
 from hooks.settings import parse_settings
 from hooks.settings.facts import Facts
@@ -163,3 +164,47 @@ def test_call_that_comes_at_a_bad_moment_is_asked_to_come_again(gate: Gate, monk
     gate.opened.set()
     thread.join(timeout=PATIENCE)
     assert app.test_client().post("/graph/sync", data=call()).status_code == 200
+
+
+def test_call_that_waits_for_others_lends_its_turn_and_gets_it_back() -> None:
+    turns = Turns(1)
+    turns.take(1)
+    with turns.lend(1) as is_lent:
+        assert is_lent
+        turns.take(1)  # would wait for ever if the turn were not free
+        threads = waiting(turns, [1])
+        turns.give_back(1)
+        threads[0].join(PATIENCE)
+    assert turns.away == 0
+    assert waiting(turns, [1])[0].is_alive(), "the turn is taken again"
+    turns.give_back(1)
+
+
+def test_only_so_many_calls_are_away_at_once() -> None:
+    turns = Turns(AWAY_CALLS + 1)
+    with ExitStack() as stack:
+        for _ in range(AWAY_CALLS + 1):
+            turns.take(1)
+        lent = [stack.enter_context(turns.lend(1)) for _ in range(AWAY_CALLS + 1)]
+    assert lent == [True] * AWAY_CALLS + [False]
+
+
+def test_bodies_of_calls_that_are_away_have_a_bound_together() -> None:
+    turns = Turns(2)
+    turns.take(1)
+    turns.take(1)
+    with turns.lend(AWAY_BYTES + 1) as first, turns.lend(1) as second:
+        assert (first, second) == (True, False)
+
+
+def test_large_call_that_is_away_keeps_other_large_ones_out() -> None:
+    turns = Turns(2)
+    turns.take(LARGE_BYTES + 1)
+    with turns.lend(LARGE_BYTES + 1) as is_lent:
+        assert is_lent
+        late = waiting(turns, [LARGE_BYTES + 1])
+        turns.take(1)
+        assert late[0].is_alive()
+    turns.give_back(1)
+    turns.give_back(LARGE_BYTES + 1)
+    late[0].join(PATIENCE)
