@@ -9,7 +9,7 @@ from flask.testing import FlaskClient
 from hooks.app import create_app
 from hooks.errors import LeaveAlone, ProberUnavailable
 from hooks.model.prober_client import RELAY_PATH
-from hooks.serving.callers import CallerToken
+from hooks.serving.callers import OF_HOOKS_PODS, CallerToken
 from hooks.serving.origin import CallOrigin
 from hooks.serving.prober_relay import Send, serve_relay
 from hooks.settings import parse_settings
@@ -27,7 +27,7 @@ def relaying(tmp_path: Path) -> Callable[[Send], FlaskClient]:
 
     def make_client(send: Send) -> FlaskClient:
         app = create_app(parse_settings({}, {"max_body_bytes": "1024"}), lambda: make.NOW)
-        serve_relay(app, RELAY_PATH, send, CallerToken(file).refusal)
+        serve_relay(app, RELAY_PATH, send, CallerToken(file, use=OF_HOOKS_PODS).refusal)
         return app.test_client()
 
     return make_client
@@ -58,7 +58,7 @@ def test_request_and_answer_pass_unchanged(relaying: Callable[[Send], FlaskClien
 def test_stranger_does_not_reach_the_prober(shown: dict[str, str], relaying: Callable[[Send], FlaskClient]) -> None:
     answer = relaying(never).put(PATH, data=b"{}", headers=shown)
     assert answer.status_code == 401
-    assert "bearer token" in answer.text
+    assert ("--relay-token-file" in answer.text, "Metacontroller" in answer.text) == (True, False)
 
 
 def test_body_above_the_limit_does_not_reach_the_prober(relaying: Callable[[Send], FlaskClient]) -> None:
