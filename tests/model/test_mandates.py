@@ -17,7 +17,7 @@ A = Adapter(name="a", uri=URI)
 OLD = Adapter(name="old", uri="s3://bucket/old")
 HISTORY = {"adapters": [{"name": "a", "source": URI}, {"name": "old", "source": OLD.uri}]}
 GONE = "2026-03-01T12:00:00Z"
-WITH_LABEL = {"labels": {contract.LABEL_INSTALLATION: "blue"}}
+WITH_LABEL = {contract.LABEL_INSTALLATION: "blue"}
 
 
 def asked(adapter: Adapter | None = A, *former: str, **fields: Any) -> LoadRequest:
@@ -35,7 +35,7 @@ def asked(adapter: Adapter | None = A, *former: str, **fields: Any) -> LoadReque
         (model(status=HISTORY), asked(A)),
         (model(deletionTimestamp=GONE), asked(None, "a")),
         (model(deletionTimestamp=GONE, status=HISTORY), asked(None, "a", "old")),
-        (model(**WITH_LABEL), asked(None, "a")),
+        (model(labels=WITH_LABEL), asked(None, "a")),
         (model(uri="ftp://x", status=HISTORY), asked(A, "old")),
         (model(adapter="b", status={"adapters": [{"name": "a", "source": URI}]}), asked(A)),
         (model(model_type="base", uri=None, status=HISTORY), asked(None, "a", "old")),
@@ -64,7 +64,7 @@ NO_SOURCE = "DynamoModel default/m at the API server does not ask for adapter a 
         (model(), asked(generation=2), NO_GENERATION),
         (model(uri="s3://bucket/other"), asked(), NO_SOURCE),
         (model(deletionTimestamp=GONE), asked(), NO_SOURCE),
-        (model(**WITH_LABEL), asked(), NO_SOURCE),
+        (model(labels=WITH_LABEL), asked(), NO_SOURCE),
         (model(model_type="base", uri=None), asked(), NO_SOURCE),
         (model(uri="file:///a"), asked(Adapter(name="a", uri="file:///a")), NO_SOURCE),
         (
@@ -101,7 +101,7 @@ def test_adapter_whose_name_was_taken_meanwhile_may_be_kept_or_given_up() -> Non
 @pytest.mark.parametrize("finalizing", [False, True])
 @pytest.mark.parametrize("status", [None, HISTORY], ids=["new", "renamed"])
 def test_request_of_the_hook_is_confirmed_by_the_object_that_it_saw(finalizing: bool, status: Any) -> None:
-    stored = model(status=status, **({"deletionTimestamp": GONE} if finalizing else {}))
+    stored = model(status=status, deletionTimestamp=GONE) if finalizing else model(status=status)
     found = wanted(request(stored, pods(2), finalizing=finalizing), make.facts())
     assert found is not None
     assert judge_mandate(found, stored, SETTINGS) == ""

@@ -4,9 +4,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from flask.testing import FlaskClient
 
 from hooks.app import create_app
+from hooks.cli.serve import serve
 from hooks.errors import LeaveAlone, ProberUnavailable
 from hooks.model.prober_client import RELAY_PATH
 from hooks.serving.callers import OF_HOOKS_PODS, CallerToken
@@ -14,6 +16,7 @@ from hooks.serving.origin import CallOrigin
 from hooks.serving.prober_relay import Send, serve_relay
 from hooks.settings import parse_settings
 from tests import make
+from tests.serving.servers import running
 
 PATH = f"{RELAY_PATH}/v1/models/default/m"
 TOKEN = {"Authorization": "Bearer the-token"}
@@ -91,3 +94,17 @@ def test_refusal_of_the_prober_reaches_the_caller(
 
     answer = relaying(send).put(PATH, data=b"{}", headers=TOKEN)
     assert (answer.status_code, str(error) in answer.text) == (status, True)
+
+
+@pytest.mark.parametrize(("replicas", "status"), [(1, 404), (2, 401)])
+def test_path_exists_only_with_several_hooks_pods(replicas: int, status: int, tmp_path: Path) -> None:
+    (tmp_path / "relay").write_text("shared")
+    options = ("--workers", "1", f"--relay-token-file={tmp_path / 'relay'}", "--set", f"hook_replicas={replicas}")
+    with running(tmp_path, "-m", "hooks", "serve", "--bind", "127.0.0.1:0", *options) as server:
+        assert server.ask("PUT", PATH, b"{}")[0] == status
+
+
+def test_token_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    options = ["--set", "hook_replicas=2", "--relay-token-file", str(tmp_path / "none")]
+    result = CliRunner().invoke(serve, options)
+    assert (result.exit_code, f"--relay-token-file {tmp_path / 'none'} cannot be read" in result.output) == (2, True)
