@@ -169,12 +169,14 @@ deploy-by-helm:
 undeploy-by-helm:
 	helm uninstall dynamo-hooks --namespace $(NAMESPACE) --wait
 
-# Their namespace is fixed. Metacontroller reads the token when a controller starts, so the Secret comes first.
+# Their namespace is fixed. Metacontroller reads its token when a controller starts, so the Secrets come first.
 deploy-by-kubectl:
 	kubectl create namespace dynamo-system --dry-run=client --output yaml | kubectl apply --filename -
-	@kubectl --namespace dynamo-system get secret dynamo-hooks-callers >/dev/null 2>&1 \
+	@for name in dynamo-hooks-callers dynamo-hooks-relay; do \
+		kubectl --namespace dynamo-system get secret $$name >/dev/null 2>&1 \
 		|| head -c 32 /dev/urandom | od -An -v -tx1 | tr -d ' \n' \
-		| kubectl --namespace dynamo-system create secret generic dynamo-hooks-callers --from-file=token=/dev/stdin
+		| kubectl --namespace dynamo-system create secret generic $$name --from-file=token=/dev/stdin || exit 1; \
+	done
 	$(PLAIN) | kubectl apply --filename -
 	kubectl --namespace dynamo-system rollout status deployment/dynamo-hooks
 

@@ -107,6 +107,8 @@ Where is …?
 * what becomes of an object of the Go operator: hooks/operating/migration/children.py
 * how a cluster returns to the Go operator: hooks/operating/migration/way_back.py, hooks/operating/migration/origin.py
 * which addresses of engines are called: hooks/model/engine_addresses.py, hooks/model/pod_addresses.py
+* whether a stored model asks for what the prober is to do: hooks/model/mandates.py, hooks/clients/model_reader.py
+* what hooks pods pass on to each other: hooks/clients/relayed_requests.py, hooks/cli/token_options.py
 * who may call the hooks: hooks/serving/callers.py
 * the sync id and the trace of a call: hooks/serving/origin.py
 * the limits against slow peers: hooks/serving/worker.py, hooks/serving/strangers.py

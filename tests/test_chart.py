@@ -386,8 +386,8 @@ EFFECTS = {
     },
 }
 """Each effect that needs the API server, and exactly what it needs there."""
-READS_PODS = {("", "pods", "get")}
-"""What the hooks need to find out whether an engine's address is that of its pod."""
+READS_PODS = {("", "pods", "get"), ("nvidia.com", "dynamomodels", "get")}
+"""What the hooks need to find out whether an engine's address is that of its pod, and a model is stored."""
 READS_NO_PODS = ("--set", "settings.engineAddresses=routable,settings.explainPods=off")
 
 
@@ -573,14 +573,16 @@ def test_hooks_and_prober_share_a_random_token() -> None:
 
 def test_token_of_ones_own_is_taken() -> None:
     documents = template("--set", "prober.token.existingSecret=mine", "--set", "prober.token.key=word")
-    assert [secret["metadata"]["name"] for secret in of_kind(documents, "Secret")] == ["dynamo-hooks-callers"]
+    made = [secret["metadata"]["name"] for secret in of_kind(documents, "Secret")]
+    assert made == ["dynamo-hooks-callers", "dynamo-hooks-relay"]
     reference = {"name": "mine", "key": "word"}
     assert token_sources(documents) == {"hooks": reference, "prober": reference}
 
 
 def test_no_token_is_created_where_none_is_wanted() -> None:
     documents = template("--set", "prober.token.create=false")
-    assert [secret["metadata"]["name"] for secret in of_kind(documents, "Secret")] == ["dynamo-hooks-callers"]
+    made = [secret["metadata"]["name"] for secret in of_kind(documents, "Secret")]
+    assert made == ["dynamo-hooks-callers", "dynamo-hooks-relay"]
     assert token_sources(documents) == {}
 
 
@@ -621,17 +623,43 @@ def test_metacontroller_shows_the_token_that_the_hooks_ask_for(options: tuple[st
     assert hooks["args"][hooks["args"].index("--token-file") + 1] == f"{mount['mountPath']}/token"
 
 
+@pytest.mark.parametrize(
+    ("options", "name", "key"),
+    [
+        ("replicas=2", "blue-dynamo-hooks-relay", "token"),
+        ("replicas=3,relay.token.existingSecret=mine,relay.token.key=word", "mine", "word"),
+        ("settings.callers=any", "blue-dynamo-hooks-relay", "token"),
+        ("replicas=1", "", ""),
+        ("replicas=1,relay.token.existingSecret=mine", "", ""),
+    ],
+)
+def test_several_hooks_pods_have_a_token_for_each_other(options: str, name: str, key: str) -> None:
+    documents = template("--set", options, name="blue")
+    hooks, volumes = hooks_of(documents)
+    made = {secret["metadata"]["name"] for secret in of_kind(documents, "Secret")}
+    assert ("blue-dynamo-hooks-relay" in made) == (name == "blue-dynamo-hooks-relay")
+    assert ("--relay-token-file" in hooks["args"]) == ("relay" in volumes) == bool(name)
+    if name:
+        (mount,) = (mount for mount in hooks["volumeMounts"] if mount["name"] == "relay")
+        assert hooks["args"][hooks["args"].index("--relay-token-file") + 1] == f"{mount['mountPath']}/token"
+        assert volumes["relay"]["secret"]["secretName"] == name
+        assert volumes["relay"]["secret"]["items"] == [{"key": key, "path": "token"}]
+    (deployment,) = of_kind(documents, "Deployment")
+    others = deployment["spec"]["template"]["spec"]["containers"][1:]
+    assert all(mount["name"] != "relay" for other in others for mount in other["volumeMounts"])
+
+
 def test_token_of_callers_is_random_and_not_that_of_the_prober() -> None:
     tokens = set()
     for _ in range(2):
         render_text.cache_clear()
         tokens |= {secret["data"]["token"] for secret in of_kind(template(), "Secret")}
     assert {len(base64.b64decode(token)) for token in tokens} == {32}
-    assert len(tokens) == 4
+    assert len(tokens) == 6
 
 
 def test_anybody_may_call_where_the_setting_says_so() -> None:
-    documents = template("--set", "settings.callers=any", "--set", "prober.token.create=false")
+    documents = template("--set", "settings.callers=any", "--set", "prober.token.create=false,replicas=1")
     assert of_kind(documents, "Secret") == []
     assert set(authorizations(documents)) == {None}
     hooks, volumes = hooks_of(documents)
@@ -786,7 +814,8 @@ def test_pods_are_confined() -> None:
             "capabilities": {"drop": ["ALL"]},
         }
         assert container["securityContext"] == confined
-        own = ["/etc/dynamo-hooks/callers", ACCOUNT_MOUNT] if container["name"] == "hooks" else []
+        own = ["/etc/dynamo-hooks/callers", "/etc/dynamo-hooks/relay", ACCOUNT_MOUNT]
+        own = own if container["name"] == "hooks" else []
         assert [mount["mountPath"] for mount in container["volumeMounts"]] == ["/tmp", *own]
 
 

@@ -164,8 +164,8 @@ preStop:
 {{- toYaml $roles -}}
 {{- end }}
 
-{{- /* The rights of the hooks for the effects that are on, and to read engines' pods, as a YAML map from a rule's first
-resource to the rule. */ -}}
+{{- /* The rights of the hooks for the effects that are on, and to read models and engines' pods, as a YAML map from a rule's
+first resource to the rule. */ -}}
 {{- define "dynamo-hooks.effectRules" -}}
 {{- $settings := .Values.settings -}}
 {{- $grove := hasKey (include "dynamo-hooks.optionalKinds" . | fromYaml) "grove" -}}
@@ -177,7 +177,9 @@ resource to the rule. */ -}}
 {{- $_ := set $on "podcliques" $scales -}}
 {{- $any := or $scales (get $on "events") (get $on "dynamographdeployments") (include "dynamo-hooks.dropsKeys" .) -}}
 {{- $_ := set $on "dynamocomponentdeployments" $any -}}
-{{- $_ := set $on "pods" (eq ($settings.engineAddresses | default "pods") "pods") -}}
+{{- range $key := list "pods" "dynamomodels" -}}
+{{- $_ := set $on $key (eq ($settings.engineAddresses | default "pods") "pods") -}}
+{{- end -}}
 {{- $rules := dict -}}
 {{- range $rule := index (include "dynamo-hooks.roles" . | fromYaml) "dynamo-hooks-effects" -}}
 {{- $resource := first $rule.resources -}}
@@ -248,6 +250,13 @@ for a new graph it lists those of the namespace, because the Dynamo namespaces o
 {{- /* Not empty if several hooks pods share that Lease. */ -}}
 {{- define "dynamo-hooks.sharesLease" -}}
 {{- if gt (int .Values.replicas) 1 }}yes{{ end -}}
+{{- end }}
+
+{{- /* Name of the Secret with the token that hooks pods show each other; empty with one pod. */ -}}
+{{- define "dynamo-hooks.relaySecret" -}}
+{{- if include "dynamo-hooks.sharesLease" . -}}
+{{- .Values.relay.token.existingSecret | default (printf "%s-relay" (include "dynamo-hooks.fullname" .)) -}}
+{{- end -}}
 {{- end }}
 
 {{- define "dynamo-hooks.proberToken" -}}

@@ -137,9 +137,10 @@ class Settings(BaseModel):
     engine_port: int = Field(9090, ge=1, le=65535, description="port of an engine's system server")
     engine_addresses: Literal["pods", "routable", "any"] = Field(
         "pods",
-        description="which engines the prober calls: `pods` (only at an address that their pod has at the API server), "
-        "`routable` (weaker: at any but loopback, link-local, multicast, unspecified and clouds' metadata addresses), "
-        "or `any`, for engines on loopback in tests",
+        description="which engines the prober calls: `pods` (only for a DynamoModel that the API server has, and at an "
+        "address that their pod has there), `routable` (weaker, needs no right: for whoever shows the callers' token, "
+        "and at any but loopback, link-local, multicast, unspecified and clouds' metadata addresses), or `any`, for "
+        "engines on loopback in tests",
     )
     lora_concurrency: int = Field(
         10,

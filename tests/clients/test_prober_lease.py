@@ -244,12 +244,12 @@ def test_holder_that_is_no_pod_of_ours_is_not_called(holder: str) -> None:
 
 
 @responses.activate
-def test_request_goes_to_the_pod_that_holds_the_lease_with_the_callers_token() -> None:
+def test_request_goes_to_the_pod_that_holds_the_lease_with_the_token_of_hooks_pods() -> None:
     url = "http://10.0.0.2:8080/prober/v1/models/default/m"
     responses.put(url, body=write_message(LoadReport(starting=True)))
-    acting = ActingProber(own=ProberClient("http://127.0.0.1:9191", ""), turns=Elsewhere(), token=lambda: "callers")
+    acting = ActingProber(own=ProberClient("http://127.0.0.1:9191", ""), turns=Elsewhere(), token=lambda: "shared")
     assert acting.ask(WANTED, CallOrigin(sync_id="id-1")) == LoadReport(starting=True)
-    assert responses.calls[0].request.headers["Authorization"] == "Bearer callers"
+    assert responses.calls[0].request.headers["Authorization"] == "Bearer shared"
     responses.replace(responses.PUT, url, status=429, body="the prober of this pod does not act now\n")
     with pytest.raises(LeaveAlone, match="the prober of this pod does not act now"):
         acting.ask(WANTED)
@@ -282,11 +282,29 @@ def test_only_pod_acts_until_it_is_about_to_end() -> None:
     ("replicas", "expected"), [("1", OnlyPod), ("2", NoTurns)], ids=["one pod", "several without an account"]
 )
 def test_several_pods_need_an_account(replicas: str, expected: type) -> None:
-    found = set_up_prober(parse_settings({}, {"hook_replicas": replicas}), 8080, lambda: "")
+    found = set_up_prober(parse_settings({}, {"hook_replicas": replicas}), 8080, lambda: "shared")
     assert isinstance(found.turns, expected)
 
 
 def test_several_pods_without_an_account_say_what_is_missing() -> None:
-    acting = set_up_prober(parse_settings({}, {"hook_replicas": "2"}), 8080, lambda: "")
+    acting = set_up_prober(parse_settings({}, {"hook_replicas": "2"}), 8080, lambda: "shared")
     with pytest.raises(ProberUnavailable, match="mounts no ServiceAccount token"):
         acting.ask(WANTED)
+
+
+def test_several_pods_without_a_token_for_each_other_say_so() -> None:
+    acting = set_up_prober(parse_settings({}, {"hook_replicas": "2"}), 8080, None)
+    with pytest.raises(ProberUnavailable, match="no --relay-token-file is given, which several hooks pods need"):
+        acting.ask(WANTED)
+
+
+@responses.activate
+def test_request_to_the_own_prober_is_confirmed_first_and_one_that_is_passed_on_is_not() -> None:
+    def refuse(_request: LoadRequest) -> None:
+        raise LeaveAlone("the stored model does not ask for this", retry_after=1)
+
+    own = ProberClient("http://127.0.0.1:9191", "")
+    with pytest.raises(LeaveAlone, match="the stored model does not ask for this"):
+        ActingProber(own=own, turns=OnlyPod(prober=own), confirm=refuse).ask(WANTED)
+    responses.put("http://10.0.0.2:8080/prober/v1/models/default/m", body=write_message(LoadReport()))
+    assert ActingProber(own=own, turns=Elsewhere(), confirm=refuse).ask(WANTED) == LoadReport()

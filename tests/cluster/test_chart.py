@@ -226,18 +226,19 @@ def test_release_serves_both_versions_and_then_one_again(plane: ControlPlane, ap
 
 
 def chart_tokens(api: ApiClient) -> set[str]:
-    """Of the hooks' callers, and of hooks and prober."""
-    secrets = [api.get("v1", "Secret", f"{RELEASE}-{whose}") for whose in ("callers", "prober")]
+    """Of the hooks' callers, of hooks and prober, and of hooks pods among each other."""
+    secrets = [api.get("v1", "Secret", f"{RELEASE}-{whose}") for whose in ("callers", "prober", "relay")]
     tokens = {secret["data"]["token"] for secret in secrets if secret is not None}
-    assert len(tokens) == 2
+    assert len(tokens) == 3
     return tokens
 
 
 @pytest.fixture
 def plain_manifests(plane: ControlPlane, admin: ApiClient, system_namespace: str) -> Iterator[None]:
     """The plain manifests as their README says, without the controllers, which the tests aim at their own hooks."""
-    secret = (f"--namespace={system_namespace}", "create", "secret", "generic", "dynamo-hooks-callers")
-    plane.kubectl(*secret, "--from-literal=token=secret")
+    for name in ("dynamo-hooks-callers", "dynamo-hooks-relay"):
+        secret = (f"--namespace={system_namespace}", "create", "secret", "generic", name)
+        plane.kubectl(*secret, "--from-literal=token=secret")
     plane.kubectl("apply", "-k", str(PLAIN))
     for controller in install_files.controllers(""):
         admin.delete(METACONTROLLER, controller["kind"], controller["metadata"]["name"])

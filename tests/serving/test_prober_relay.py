@@ -5,16 +5,19 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from flask.testing import FlaskClient
 
 from hooks.app import create_app
+from hooks.cli.serve import serve
 from hooks.errors import LeaveAlone, ProberUnavailable
 from hooks.model.prober_client import RELAY_PATH
-from hooks.serving.callers import CallerToken
+from hooks.serving.callers import OF_HOOKS_PODS, CallerToken
 from hooks.serving.origin import CallOrigin
 from hooks.serving.prober_relay import Send, serve_relay
 from hooks.settings import parse_settings
 from tests import make
+from tests.serving.servers import running
 
 PATH = f"{RELAY_PATH}/v1/models/default/m"
 TOKEN = {"Authorization": "Bearer the-token"}
@@ -28,7 +31,7 @@ def relaying(tmp_path: Path) -> Callable[[Send], FlaskClient]:
 
     def make_client(send: Send) -> FlaskClient:
         app = create_app(parse_settings({}, {"max_body_bytes": "1024"}), lambda: make.NOW)
-        serve_relay(app, RELAY_PATH, send, CallerToken(file).refusal)
+        serve_relay(app, RELAY_PATH, send, CallerToken(file, use=OF_HOOKS_PODS).refusal)
         return app.test_client()
 
     return make_client
@@ -65,6 +68,7 @@ def test_stranger_does_not_reach_the_prober(
     assert "bearer token" in answer.text
     (line,) = (vars(record)["fields"] for record in caplog.records if record.message == "call")
     assert (line["status"], line["peer"]) == (401, "127.0.0.1")
+    assert ("--relay-token-file" in answer.text, "Metacontroller" in answer.text) == (True, False)
 
 
 def test_body_above_the_limit_does_not_reach_the_prober(relaying: Callable[[Send], FlaskClient]) -> None:
@@ -97,3 +101,17 @@ def test_refusal_of_the_prober_reaches_the_caller(
 
     answer = relaying(send).put(PATH, data=b"{}", headers=TOKEN)
     assert (answer.status_code, str(error) in answer.text) == (status, True)
+
+
+@pytest.mark.parametrize(("replicas", "status"), [(1, 404), (2, 401)])
+def test_path_exists_only_with_several_hooks_pods(replicas: int, status: int, tmp_path: Path) -> None:
+    (tmp_path / "relay").write_text("shared")
+    options = ("--workers", "1", f"--relay-token-file={tmp_path / 'relay'}", "--set", f"hook_replicas={replicas}")
+    with running(tmp_path, "-m", "hooks", "serve", "--bind", "127.0.0.1:0", *options) as server:
+        assert server.ask("PUT", PATH, b"{}")[0] == status
+
+
+def test_token_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    options = ["--set", "hook_replicas=2", "--relay-token-file", str(tmp_path / "none")]
+    result = CliRunner().invoke(serve, options)
+    assert (result.exit_code, f"--relay-token-file {tmp_path / 'none'} cannot be read" in result.output) == (2, True)

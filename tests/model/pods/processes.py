@@ -62,7 +62,7 @@ class Pods:
         number = len(self.running)
         drain_file = self.folder / f"draining-{number}-{ports[0]}"
         settings = [*self.settings, f"prober_url=http://127.0.0.1:{ports[1]}"]
-        options = ("--drain-file", str(drain_file), "--workers", "2")
+        options = ("--drain-file", str(drain_file), "--workers", "2", "--relay-token-file", str(self.folder / "relay"))
         hooks = self._run("serve", ports[0], settings, *options)
         prober = self._run("prober", ports[1], settings)
         for port in ports:
@@ -116,7 +116,7 @@ def run_pods(count: int, *settings: str) -> Iterator[Pods]:
     """Run so many pods, which share an API server that knows Leases."""
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        for name, text in (("token", "secret"), ("ca.crt", ""), ("namespace", "dynamo-system")):
+        for name, text in (("token", "secret"), ("ca.crt", ""), ("namespace", "dynamo-system"), ("relay", "shared")):
             (folder / name).write_text(text)
         played = PlayedApiServer(ApiServer(url="", token_file=folder / "token", ca_file=folder / "ca.crt"))
         url = stack.enter_context(_serve(played))
