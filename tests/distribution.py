@@ -55,6 +55,7 @@ _SLOW = (
     "tests/offline/simulator/",
     "tests/serving/test_draining",
     "tests/serving/test_serve",
+    "tests/serving/test_sieges",
     "tests/serving/test_slow_peers",
     "tests/test_bench",
 )

@@ -19,6 +19,7 @@ from prometheus_flask_exporter.multiprocess import GunicornInternalPrometheusMet
 from hooks.errors import ProberUnavailable
 from hooks.exchange.asking import MIB, Limits, Unanswered, open_client
 from hooks.serving.once_a_second import OnceASecond
+from hooks.serving.web import find_caller
 
 MULTIPROCESS_DIR = "PROMETHEUS_MULTIPROC_DIR"
 """Variable with the directory where the server's processes keep their values; set before this module is imported."""
@@ -84,6 +85,7 @@ def serve_prober_page(app: Flask, url: str) -> None:
     page = OnceASecond(lambda: _ask_prober(f"{url.rstrip('/')}/metrics"))
 
     def show() -> Response:
+        find_caller().leave()
         found = page.get()
         if isinstance(found, str):
             raise ProberUnavailable(found)

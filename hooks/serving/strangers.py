@@ -7,8 +7,11 @@ address counts: behind a NAT all callers may have the same one.
 """
 
 import threading
+import time
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
+from heapq import heappop, heappush
+from itertools import count
 from typing import Any
 
 STRANGERS = 512
@@ -19,6 +22,60 @@ LEAST_STRANGERS = 16
 
 STRANGERS_BYTES = 2**26
 """Of all bodies together that strangers have announced and not yet sent whole; one body may always have its limit."""
+
+
+ENTER_AT_ONCE = 4
+"""Requests of strangers that one process reads and refuses at the same time, or answers without a body."""
+
+NEW_SECONDS = 1.0
+"""A new connection comes before all that had an answer within this time."""
+
+
+class Entrance:
+    """Lets so many requests of strangers in at a time, first those whose connection has waited longest for an answer.
+
+    Otherwise peers that ask again and again, or pipeline requests, would keep hundreds of threads busy, and each of
+    them would delay a new connection.
+    """
+
+    def __init__(self, at_once: int = ENTER_AT_ONCE, clock: Callable[[], float] = time.monotonic) -> None:
+        """Nobody is in; `clock` gives seconds."""
+        self._free, self._clock = at_once, clock
+        self._waiting: list[tuple[float, int, threading.Lock]] = []
+        self._number = count()
+        self._answered: dict[Hashable, float] = {}
+        self._lock = threading.Lock()
+
+    def enter(self, peer: Hashable) -> None:
+        """Wait until the peer's request is let in."""
+        with self._lock:
+            rank = self._answered.setdefault(peer, self._clock() - NEW_SECONDS)
+            if self._free:
+                self._free -= 1
+                return
+            turn = threading.Lock()
+            turn.acquire()
+            heappush(self._waiting, (rank, next(self._number), turn))
+        turn.acquire()
+
+    def leave(self, peer: Hashable) -> None:
+        """The request is answered, or waits for something else; the next one is let in."""
+        with self._lock:
+            self._answered[peer] = self._clock()
+            if self._waiting:
+                heappop(self._waiting)[2].release()
+            else:
+                self._free += 1
+
+    def forget(self, peer: Hashable) -> None:
+        """Its connection has ended."""
+        with self._lock:
+            self._answered.pop(peer, None)
+
+    @property
+    def waiting(self) -> int:
+        """How many requests wait."""
+        return len(self._waiting)
 
 
 class Strangers:
@@ -59,6 +116,10 @@ class Strangers:
             self._announced.pop(peer, None)
             self._known.add(peer)
 
+    def knows(self, peer: Hashable) -> bool:
+        """Whether the peer showed the token."""
+        return peer in self._known
+
     def forget(self, peer: Hashable) -> None:
         """Its connection has ended."""
         with self._lock:
@@ -83,11 +144,13 @@ class Caller:
     """What an application tells its server about the peer of the current request.
 
     `know`: it showed the token. `announce`: a body of so many bytes will be read. `spare`: the request is whole.
+    `leave`: its answer waits for another server.
     """
 
     know: Callable[[], None] = lambda: None
     announce: Callable[[int], None] = lambda _bytes: None
     spare: Callable[[], None] = lambda: None
+    leave: Callable[[], None] = lambda: None
 
 
 CALLER = "hooks.caller"

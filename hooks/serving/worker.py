@@ -21,7 +21,7 @@ from gunicorn.workers.gthread import TConn, ThreadWorker
 
 from hooks.serving.files import raise_file_limit
 from hooks.serving.logs import logger
-from hooks.serving.strangers import CALLER, LEAST_STRANGERS, Caller, Strangers
+from hooks.serving.strangers import CALLER, LEAST_STRANGERS, Caller, Entrance, Strangers
 
 HEAD_SECONDS = 10.0
 """How long a peer may take for its TLS handshake and the head of a request; gunicorn has no limit."""
@@ -49,6 +49,7 @@ class BoundedWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no type
     def init_process(self) -> None:
         """Start without peers."""
         self.strangers = Strangers(_fit(self.cfg.threads - CALLS, raise_file_limit()))
+        self.entrance = Entrance()
         self.deadlines: dict[TConn, float] = {}
         self.served = threading.local()
         super().init_process()
@@ -89,7 +90,7 @@ class BoundedWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no type
                 with suppress(OSError):  # the peer, or gunicorn, has closed it
                     conn.sock.setblocking(True)
                     close_graceful(conn.sock, LAST_SECONDS, LAST_BYTES)
-                self.strangers.forget(conn)
+                self.forget(conn)
             self.deadlines.pop(conn, None)
         return is_kept
 
@@ -118,7 +119,18 @@ class BoundedWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no type
         ends = time.monotonic() + REQUEST_SECONDS
         is_whole = environ.get("CONTENT_LENGTH", "0") == "0" and "HTTP_TRANSFER_ENCODING" not in environ
 
+        is_inside = not self.strangers.knows(conn)
+        if is_inside:
+            self.entrance.enter(conn)
+
+        def leave() -> None:
+            nonlocal is_inside
+            if is_inside:
+                is_inside = False
+                self.entrance.leave(conn)
+
         def announce(length: int) -> None:
+            leave()
             self.extend(conn, BODY_SECONDS)
             self.cut_off(self.strangers.hold(conn, length))
 
@@ -128,8 +140,11 @@ class BoundedWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no type
             self.strangers.spare(conn)
             self.extend(conn, ends - time.monotonic())
 
-        environ[CALLER] = Caller(know=partial(self.strangers.know, conn), announce=announce, spare=spare)
-        answer = app(environ, start_response)
+        environ[CALLER] = Caller(know=partial(self.strangers.know, conn), announce=announce, spare=spare, leave=leave)
+        try:
+            answer = app(environ, start_response)
+        finally:
+            leave()
         self.cut_off(self.strangers.hold(conn))
         if not is_whole:
             request.force_close()
@@ -151,7 +166,12 @@ class BoundedWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no type
         self.cut_off(late)
         for conn in self.strangers.all():
             if conn.sock.fileno() < 0:  # it was idle for long, and gunicorn closed it
-                self.strangers.forget(conn)
+                self.forget(conn)
+
+    def forget(self, conn: TConn) -> None:
+        """Its connection has ended."""
+        self.strangers.forget(conn)
+        self.entrance.forget(conn)
 
     def cut_off(self, conns: Iterable[Any]) -> None:
         """End connections, so that the threads that read or write on them go on; these threads close them."""

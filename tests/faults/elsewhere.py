@@ -81,6 +81,12 @@ ELSEWHERE = (
         test="tests/serving/test_slow_peers.py::test_slow_peers_hold_up_neither_calls_nor_probes",
     ),
     HeldElsewhere(
+        name="SlowClients: sieges",
+        what="400 peers pipeline requests, ask for metrics again and again, stall in a TLS handshake or in a body.",
+        holds="good calls and health probes are answered, probes before most answers to peers",
+        test="tests/serving/test_sieges.py::test_besieged_server_answers_four_good_callers_and_its_probes",
+    ),
+    HeldElsewhere(
         name="CertificateEnds",
         what="The webhooks' certificate is renewed under load.",
         holds="no request is lost",

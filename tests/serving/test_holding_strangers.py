@@ -1,8 +1,11 @@
-"""Which connection is cut off for another one."""
+"""Which connection is cut off for another one, and whose request is let in first."""
+
+import time
+from threading import Thread
 
 import pytest
 
-from hooks.serving.strangers import Strangers
+from hooks.serving.strangers import NEW_SECONDS, Entrance, Strangers
 
 
 def test_oldest_is_cut_off_for_one_more() -> None:
@@ -51,3 +54,59 @@ def test_bodies_to_come_have_a_bound_together(bodies: dict[str, int], cut: list[
     for peer in bodies:
         strangers.hold(peer)
     assert [one for peer, size in bodies.items() for one in strangers.hold(peer, size)] == cut
+
+
+class Queue:
+    """An entrance for one at a time, with threads that wait there; `entered` are those that were let in, in order."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+        self.entrance = Entrance(1, lambda: self.now)
+        self.entered: list[str] = []
+
+    def answer(self, peer: str) -> None:
+        self.entrance.enter(peer)
+        self.entrance.leave(peer)
+
+    def wait(self, peer: str) -> Thread:
+        """Begin to wait as this peer, who leaves as soon as it is in."""
+
+        def enter() -> None:
+            self.entrance.enter(peer)
+            self.entered.append(peer)
+            self.entrance.leave(peer)
+
+        before = self.entrance.waiting
+        thread = Thread(target=enter, daemon=True)
+        thread.start()
+        while self.entrance.waiting == before:
+            time.sleep(0.001)
+        return thread
+
+
+@pytest.mark.parametrize(
+    ("passed", "order"),
+    [(NEW_SECONDS / 2, ["new", "first", "second"]), (NEW_SECONDS * 2, ["first", "second", "new"])],
+    ids=["soon", "later"],
+)
+def test_new_connection_comes_before_those_that_had_an_answer_a_moment_ago(passed: float, order: list[str]) -> None:
+    queue = Queue()
+    queue.answer("first")
+    queue.now += 0.01
+    queue.answer("second")
+    queue.entrance.enter("inside")
+    queue.now += passed
+    threads = [queue.wait(peer) for peer in ("second", "first", "new")]
+    queue.entrance.leave("inside")
+    for thread in threads:
+        thread.join(30)
+    assert queue.entered == order
+
+
+def test_nobody_waits_where_nobody_is_inside() -> None:
+    queue = Queue()
+    for _ in range(3):
+        queue.answer("a")
+    queue.entrance.forget("a")
+    queue.answer("a")
+    assert queue.entrance.waiting == 0

@@ -14,6 +14,7 @@ from hooks.metacontroller.protocol import SyncAnswer
 from hooks.serving.metrics import MAX_NAMESPACES, OTHER_NAMESPACES
 from hooks.serving.resource_counts import ResourceCounts
 from hooks.serving.resource_metrics import MAX_GRAPHS, OTHER_GRAPHS, create_resource_metrics, show_resources
+from hooks.serving.strangers import CALLER, Caller
 from hooks.settings import parse_settings
 from tests import make
 from tests.hook_client import GOOD, call, client_with
@@ -168,3 +169,17 @@ def test_prober_is_asked_for_its_page_once_a_second_at_most() -> None:
         pages = [client.get("/metrics/prober").text for _ in range(50)]
         assert len(mock.calls) <= 1 + (time.monotonic() - started)
     assert pages == ["up 1\n"] * 50
+
+
+def test_request_for_the_page_of_the_prober_lets_others_in_while_it_waits() -> None:
+    said: list[str] = []
+
+    def answer(_request: object) -> tuple[int, dict[str, str], str]:
+        said.append("asked")
+        return 200, {}, "up 1\n"
+
+    client = create_app(parse_settings({}, {"prober_url": "http://127.0.0.1:9191"}), lambda: make.NOW).test_client()
+    with responses.RequestsMock() as mock:
+        mock.add_callback("GET", "http://127.0.0.1:9191/metrics", answer)
+        client.get("/metrics/prober", environ_overrides={CALLER: Caller(leave=lambda: said.append("left"))})
+    assert said == ["left", "asked"]
