@@ -12,7 +12,14 @@ from hooks.api.component_spec import ComponentSpec
 from hooks.component.fragments import validate_fragments
 from hooks.component.origin import ALIASES_SINCE, began_with
 from hooks.component.subject import Subject, operator_labels
-from hooks.component.volumes import find_dangling, is_shared_memory, replaces_shared_memory, resolve_shared_memory
+from hooks.component.volumes import (
+    find_dangling,
+    is_shared_memory,
+    is_shared_memory_path,
+    replaces_shared_memory,
+    resolve_shared_memory,
+)
+from hooks.k8s.canonical import canonical_fragment
 from hooks.k8s.types import EnvVar, Json
 from hooks.problems import SPEC, FieldPath, Key, Problem
 from hooks.rules import graph as graph_rules
@@ -127,22 +134,32 @@ def _find_shared_memory(spec: ComponentSpec, path: FieldPath) -> Iterator[Proble
             at, name = main / "volumeMounts" / index, str(spec.main_container["volumeMounts"][index].get("name"))
             yield rules.REPLACED.at(at, value=name, used=used, why="the pod has no volume of this name")
         return
-    mounts: tuple[Json, ...] = tuple(spec.main_container.get("volumeMounts") or ())
+    volumes = {volume["name"]: volume for volume in spec.extra_pod_spec.get("volumes") or ()}
     found = [
-        *((main / "volumeMounts" / index, str(one.get("mountPath"))) for index, one in _mounted(mounts)),
         *(
-            (path / "volumeMounts" / index, mount.mount_point)
+            (main / "volumeMounts" / index, str(mount.get("mountPath")), str(mount.get("name")))
+            for index, mount in enumerate(spec.main_container.get("volumeMounts") or ())
+            if is_shared_memory(mount)
+        ),
+        *(
+            (path / "volumeMounts" / index, mount.mount_point, mount.name)
             for index, mount in enumerate(spec.volume_mounts)
             if is_shared_memory({"name": mount.name, "mountPath": mount.mount_point})
         ),
         *(
-            (pod / "volumes" / index, str(volume.get("name")))
-            for index, volume in enumerate(spec.extra_pod_spec.get("volumes") or ())
-            if is_shared_memory(volume)
+            (pod / "volumes" / index, name, name)
+            for index, name in enumerate(volumes)
+            if name == contract.SHARED_MEMORY_VOLUME
         ),
     ]
-    yield from (rules.SHARED_MEMORY.at(at, value=value, used=used, other=other) for at, value in found)
+    size = resolve_shared_memory(spec.shared_memory)
+    for at, value, volume in found:
+        is_ours = volume == contract.SHARED_MEMORY_VOLUME and volume not in volumes and is_shared_memory_path(value)
+        if not is_ours and not _is_memory_of(volumes.get(volume), size):
+            yield rules.SHARED_MEMORY.at(at, value=value, used=used, other=other)
 
 
-def _mounted(mounts: tuple[Json, ...]) -> list[tuple[int, Json]]:
-    return [(index, one) for index, one in enumerate(mounts) if is_shared_memory(one)]
+def _is_memory_of(volume: Json, size: str) -> bool:
+    """Whether a volume is memory of that size."""
+    source = (volume or {}).get("emptyDir") or {}
+    return source.get("medium") == "Memory" and canonical_fragment(source).get("sizeLimit") == size

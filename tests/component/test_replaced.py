@@ -114,6 +114,16 @@ SILENT: dict[str, dict[str, Any]] = {
         **pod(mainContainer={"volumeMounts": [MOUNT]}, volumes=[OWN]),
         "sharedMemory": {"disabled": True},
     },
+    "shared memory of the size that is set": {
+        **POD,
+        **pod(mainContainer={"volumeMounts": [MOUNT]}, volumes=[OWN]),
+        "sharedMemory": {"size": "65536Mi"},
+    },
+    "a mount of the volume that the size makes": {
+        **POD,
+        **main(volumeMounts=[{**MOUNT, "name": "shared-memory"}]),
+        "sharedMemory": {"size": "16Gi"},
+    },
     "labels of their own value": {**POD, "labels": {"nvidia.com/dynamo-component-type": "worker"}},
     "labels of the user": {**POD, "labels": {"team": "a", "nvidia.com/metrics-enabled": "false"}},
     "scheduler on one node": {**POD, **pod(schedulerName="mine")},
