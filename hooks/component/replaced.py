@@ -53,6 +53,12 @@ class Replacing:
     has_numbers: bool
 
 
+def may_be_replaced(spec: ComponentSpec) -> bool:
+    """Whether the user writes anything of which some values are replaced; most specs have nothing of it."""
+    written = (spec.labels, spec.annotations, spec.extra_pod_metadata, spec.shared_memory, spec.is_multinode)
+    return any(written) or bool(spec.main_container.get("volumeMounts"))
+
+
 def find_replaced(spec: ComponentSpec, path: FieldPath, replacing: Replacing) -> Iterator[Problem]:
     """Warnings about all values of a spec at that path that have no effect; none if its fragments have problems."""
     if validate_fragments(spec):
@@ -126,37 +132,34 @@ def _find_aliases(spec: ComponentSpec, path: FieldPath, replacing: Replacing) ->
 
 
 def _find_shared_memory(spec: ComponentSpec, path: FieldPath) -> Iterator[Problem]:
-    pod, main = path / "extraPodSpec", path / "extraPodSpec.mainContainer"
-    other, used = path / "sharedMemory", f"{resolve_shared_memory(spec.shared_memory)} of memory"
-    if not replaces_shared_memory(spec.shared_memory):
-        index = None if spec.shared_memory is not None else find_dangling(spec)
-        if index is not None:
-            at, name = main / "volumeMounts" / index, str(spec.main_container["volumeMounts"][index].get("name"))
-            yield rules.REPLACED.at(at, value=name, used=used, why="the pod has no volume of this name")
-        return
-    volumes = {volume["name"]: volume for volume in spec.extra_pod_spec.get("volumes") or ()}
-    found = [
-        *(
-            (main / "volumeMounts" / index, str(mount.get("mountPath")), str(mount.get("name")))
-            for index, mount in enumerate(spec.main_container.get("volumeMounts") or ())
-            if is_shared_memory(mount)
-        ),
-        *(
-            (path / "volumeMounts" / index, mount.mount_point, mount.name)
-            for index, mount in enumerate(spec.volume_mounts)
-            if is_shared_memory({"name": mount.name, "mountPath": mount.mount_point})
-        ),
-        *(
-            (pod / "volumes" / index, name, name)
-            for index, name in enumerate(volumes)
-            if name == contract.SHARED_MEMORY_VOLUME
-        ),
-    ]
-    size = resolve_shared_memory(spec.shared_memory)
-    for at, value, volume in found:
-        is_ours = volume == contract.SHARED_MEMORY_VOLUME and volume not in volumes and is_shared_memory_path(value)
-        if not is_ours and not _is_memory_of(volumes.get(volume), size):
-            yield rules.SHARED_MEMORY.at(at, value=value, used=used, other=other)
+    try:
+        size = resolve_shared_memory(spec.shared_memory)
+    except ValueError:
+        return  # another rule reports that this is not a quantity
+    used, main = f"{size} of memory", path / "extraPodSpec.mainContainer"
+    if replaces_shared_memory(spec.shared_memory):
+        volumes = {volume["name"]: volume for volume in spec.extra_pod_spec.get("volumes") or ()}
+        for at, value, volume in _list_shared_memory(spec, path):
+            is_ours = volume == contract.SHARED_MEMORY_VOLUME and volume not in volumes and is_shared_memory_path(value)
+            if not is_ours and not _is_memory_of(volumes.get(volume), size):
+                yield rules.SHARED_MEMORY.at(at, value=value, used=used, other=path / "sharedMemory")
+    elif spec.shared_memory is None and (index := find_dangling(spec)) is not None:
+        at, name = main / "volumeMounts" / index, str(spec.main_container["volumeMounts"][index].get("name"))
+        yield rules.REPLACED.at(at, value=name, used=used, why="the pod has no volume of this name")
+
+
+def _list_shared_memory(spec: ComponentSpec, path: FieldPath) -> Iterator[tuple[FieldPath, str, str]]:
+    """Mounts and volumes that shared memory of a set size replaces: the field, a word for it, and its volume."""
+    mounts = path / "extraPodSpec.mainContainer.volumeMounts"
+    for index, mount in enumerate(spec.main_container.get("volumeMounts") or ()):
+        if is_shared_memory(mount):
+            yield mounts / index, str(mount.get("mountPath")), str(mount.get("name"))
+    for index, claim in enumerate(spec.volume_mounts):
+        if is_shared_memory({"name": claim.name, "mountPath": claim.mount_point}):
+            yield path / "volumeMounts" / index, claim.mount_point, claim.name
+    for index, volume in enumerate(spec.extra_pod_spec.get("volumes") or ()):
+        if volume["name"] == contract.SHARED_MEMORY_VOLUME:
+            yield path / "extraPodSpec.volumes" / index, volume["name"], volume["name"]
 
 
 def _is_memory_of(volume: Json, size: str) -> bool:

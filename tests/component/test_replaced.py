@@ -140,3 +140,11 @@ SILENT: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("case", SILENT)
 def test_value_that_counts_is_not_warned_about(case: str) -> None:
     assert warnings(SILENT[case]) == ()
+
+
+@pytest.mark.parametrize("size", ["abc", None, "0"])
+def test_unreadable_size_is_a_problem_and_no_error(size: str | None) -> None:
+    spec = {**POD, **pod(mainContainer={"volumeMounts": [MOUNT]}, volumes=[OWN]), "sharedMemory": {"size": size}}
+    settings = make.facts().settings
+    review = Review(new=make.component("c", "", **spec), old=None, user=None, settings=settings, installed=None)
+    assert [text for text in texts_of(review_component(review).problems) if "sharedMemory.size" in text]

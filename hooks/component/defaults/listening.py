@@ -8,7 +8,7 @@ Source: Dynamo 1.5.0, dynamo/frontend/frontend_args.py and lib/runtime/src/confi
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from hooks.component.defaults.base import ComponentDefaults, Knob
@@ -47,7 +47,7 @@ class Said:
 
 def follow_ports(defaults: ComponentDefaults, written: Written) -> ComponentDefaults:
     """The defaults with the user's ports, in everything that names a port; the same object if no port differs."""
-    numbers = {port["name"]: find_number(defaults, port, written) for port in defaults.ports}
+    numbers = {port["name"]: choose_number(find_said(defaults, port, written), port) for port in defaults.ports}
     moved = {port["containerPort"]: numbers[port["name"]] for port in defaults.ports}
     if all(old == new for old, new in moved.items()):
         return defaults
@@ -77,9 +77,8 @@ def _with_flag(args: tuple[str, ...], knob: Knob, number: int) -> tuple[str, ...
     return args if knob.variable else (*args, knob.flag, str(number))
 
 
-def find_number(defaults: ComponentDefaults, port: ContainerPort, written: Written) -> int:
-    """The number of one of the container's default ports."""
-    said = find_said(defaults, port, written)
+def choose_number(said: Iterable[Said], port: ContainerPort) -> int:
+    """The number of a default port, by what is said of it, the strongest first."""
     return next((one.number for one in said if one.number is not None), port["containerPort"])
 
 
@@ -91,12 +90,7 @@ def find_said(defaults: ComponentDefaults, port: ContainerPort, written: Written
     knob = defaults.knobs.get(port["name"])
     if knob is None:
         return ()
-    literals = _read_literals(written)
-    found = (
-        *_find_variable(knob, written, literals),
-        *_find_in_command(knob, written, literals),
-        *_find_named(port["name"], written),
-    )
+    found = (*_find_variable(knob, written), *_find_in_command(knob, written), *_find_named(port["name"], written))
     return (*_stay(knob, port, written), *found) if len(found) == 1 else found
 
 
@@ -117,7 +111,7 @@ def _read_literals(written: Written) -> dict[str, str]:
         return {}  # another rule reports it
 
 
-def _find_variable(knob: Knob, written: Written, literals: Mapping[str, str]) -> Iterator[Said]:
+def _find_variable(knob: Knob, written: Written) -> Iterator[Said]:
     located = [
         (path / index, entry)
         for path, entries in written.variables
@@ -126,16 +120,18 @@ def _find_variable(knob: Knob, written: Written, literals: Mapping[str, str]) ->
     ]
     if located:
         path, entry = located[-1]
-        value = literals.get(entry["name"], "")
+        value = _read_literals(written).get(entry["name"], "")
         if entry.get("valueFrom") or value:
             yield Said(path=path, number=None, why=_LATER) if entry.get("valueFrom") else _parse(path, value)
 
 
-def _find_in_command(knob: Knob, written: Written, literals: Mapping[str, str]) -> Iterator[Said]:
+def _find_in_command(knob: Knob, written: Written) -> Iterator[Said]:
+    values = _find_values(knob, written)
+    if not values:
+        return
+    literals = _read_literals(written)
     said = [
-        one
-        for path, value in _find_values(knob, written)
-        if (one := _resolve(path, _without_closing(value), knob, literals)) is not None
+        one for path, value in values if (one := _resolve(path, _without_closing(value), knob, literals)) is not None
     ]
     if said:
         is_one = len({one.number for one in said}) == 1
@@ -148,17 +144,21 @@ def _find_values(knob: Knob, written: Written) -> list[tuple[FieldPath, str]]:
     Of several programs in one command, a shell gives the variable perhaps to one alone; then there is a second, empty
     value.
     """
+    names = [name for name in (knob.flag.removeprefix("--"), knob.variable) if name]
+    fields = {field: written.container.get(field) or () for field in ("command", "args")}
+    if not any(name in word for words in fields.values() for word in words for name in names):
+        return []
     words = [
         (written.path / field / index, _COMMENT.sub("", word).replace("\\\n", " "))
-        for field in ("command", "args")
-        for index, word in enumerate(written.container.get(field) or ())
+        for field, given in fields.items()
+        for index, word in enumerate(given)
     ]
     if flagged := _find_flag(knob.flag, words):
         return flagged
     if not knob.variable:
         return []
-    given = re.compile(rf"(?<![\w-]){re.escape(knob.variable)}={_VALUE}", re.ASCII)
-    found = [(path, match[1]) for path, word in words for match in given.finditer(word)]
+    pattern = re.compile(rf"(?<![\w-]){re.escape(knob.variable)}={_VALUE}", re.ASCII)
+    found = [(path, match[1]) for path, word in words for match in pattern.finditer(word)]
     has_several = sum(len(_PYTHON.findall(word)) for _, word in words) > 1
     return [*found, (found[-1][0], "")] if found and has_several else found
 
