@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from hooks.api.component_spec import ComponentSpec
 from hooks.component.defaults import ComponentDefaults, frontend, resolve_typical, runtime, written_of_main
 from hooks.component.defaults.base import BARE, Knob
-from hooks.component.defaults.listening import Said, Written, choose_number, find_said
+from hooks.component.defaults.listening import PortSource, Written, choose_number, find_said
 from hooks.component.runtime_version import find_runtime_container
 from hooks.component.sidecars import written_of_container, written_of_sidecar
 from hooks.component.subject import ComponentType
@@ -24,7 +24,7 @@ class PortedContainer:
 
     written: Written
     defaults: ComponentDefaults
-    said: Mapping[str, tuple[Said, ...]]
+    said: Mapping[str, tuple[PortSource, ...]]
 
     @classmethod
     def of(cls, written: Written, defaults: ComponentDefaults) -> "PortedContainer":
@@ -109,7 +109,7 @@ def _has_ports(spec: ComponentSpec, common: Sequence[EnvVar]) -> bool:
     return any("port" in word or "PORT" in word for word in words)
 
 
-def _find_contradiction(said: Sequence[Said]) -> Iterator[Problem]:
+def _find_contradiction(said: Sequence[PortSource]) -> Iterator[Problem]:
     known = [(one, one.number) for one in said if one.number is not None]
     for one, number in known[1:]:
         first, first_number = known[0]
