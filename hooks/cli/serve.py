@@ -185,7 +185,9 @@ class ServedHooks:
         )
         if self.relay is not None:
             check = pods.check if settings.engine_addresses == "pods" else None
-            relayed = RelayedRequests(send=prober.own.send, confirm=prober.confirm, check=check)
+            relayed = RelayedRequests(
+                send=prober.own.send, confirm=prober.confirm, check=check, engine_port=settings.engine_port
+            )
             serve_relay(app, RELAY_PATH, relayed.take, self.relay.refusal)
         return app
 

@@ -21,11 +21,15 @@ _MAX_QUOTED = 300
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RelayedRequests:
-    """Judges requests and passes them on by `send`; `check` is None if addresses need not be those of pods."""
+    """Judges requests and passes them on by `send`; `check` is None if addresses need not be those of pods.
+
+    `engine_port` is the usual port of engines.
+    """
 
     send: Send
     confirm: Confirm
     check: CheckAddresses | None
+    engine_port: int
 
     def take(self, namespace: str, name: str, body: bytes, origin: CallOrigin) -> bytes:
         """The prober's answer to a request about the model with this name.
@@ -44,17 +48,24 @@ class RelayedRequests:
             raise InvalidRequest("the body names another model than the path")
         self.confirm(request)
         if self.check is not None:
-            _check_addresses(request, self.check)
+            self._check_addresses(request, self.check)
         return self.send(namespace, name, body, origin)
 
+    def _check_addresses(self, request: LoadRequest, check: CheckAddresses) -> None:
+        named = tuple(_name_address(request, target, self.engine_port) for target in request.targets)
+        for verdict in check(named).values():
+            if reason := verdict.refusal or verdict.doubt:
+                raise LeaveAlone(reason, retry_after=RETRY_SECONDS)
 
-def _check_addresses(request: LoadRequest, check: CheckAddresses) -> None:
-    for verdict in check(tuple(_name_address(request, target) for target in request.targets)).values():
-        if reason := verdict.refusal or verdict.doubt:
-            raise LeaveAlone(reason, retry_after=RETRY_SECONDS)
 
+def _name_address(request: LoadRequest, target: EngineTarget, usual: int) -> NamedAddress:
+    """The address of a target as that of its pod; a request does not name the pod's uid.
 
-def _name_address(request: LoadRequest, target: EngineTarget) -> NamedAddress:
-    """The address of a target as that of its pod; a request does not name the pod's uid."""
-    host = target.address.removeprefix("http://").rpartition(":")[0].strip("[]")
-    return NamedAddress(request.namespace, target.pod, "", host)
+    Raises:
+        InvalidRequest: it ends with no port.
+    """
+    host, _, port = target.address.removeprefix("http://").rpartition(":")
+    if not port.isdecimal():
+        raise InvalidRequest(f"{target.address[:_MAX_QUOTED]!r} is no address of an engine")
+    own = 0 if int(port) == usual else int(port)
+    return NamedAddress(request.namespace, target.pod, "", host.strip("[]"), own)

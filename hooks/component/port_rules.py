@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from hooks.api.component_spec import ComponentSpec
 from hooks.component.defaults import ComponentDefaults, frontend, resolve_typical, runtime, written_of_main
 from hooks.component.defaults.base import BARE, Knob
-from hooks.component.defaults.listening import Said, Written, find_number, find_said
+from hooks.component.defaults.listening import PortSource, Written, choose_number, find_said
 from hooks.component.runtime_version import find_runtime_container
 from hooks.component.sidecars import written_of_container, written_of_sidecar
 from hooks.component.subject import ComponentType
@@ -24,11 +24,18 @@ class PortedContainer:
 
     written: Written
     defaults: ComponentDefaults
+    said: Mapping[str, tuple[PortSource, ...]]
+
+    @classmethod
+    def of(cls, written: Written, defaults: ComponentDefaults) -> "PortedContainer":
+        """The container, with what is said of each of its default ports, by name."""
+        said = {port["name"]: find_said(defaults, port, written) for port in defaults.ports}
+        return cls(written=written, defaults=defaults, said=said)
 
     def number(self, name: str) -> int | None:
         """The number of its default port of that name; None if it has none."""
         port = next((one for one in self.defaults.ports if one["name"] == name), None)
-        return None if port is None else find_number(self.defaults, port, self.written)
+        return None if port is None else choose_number(self.said[name], port)
 
 
 def list_containers(
@@ -38,15 +45,15 @@ def list_containers(
 
     `common` are the `envs` of its graph. `frontend_container` is the name of the user's container that runs a frontend.
     """
-    yield PortedContainer(written=written_of_main(spec, at, common), defaults=resolve_typical(spec))
+    yield PortedContainer.of(written_of_main(spec, at, common), resolve_typical(spec))
     if spec.frontend_sidecar is not None:
         written = written_of_sidecar(spec.frontend_sidecar, at)
-        yield PortedContainer(written=written, defaults=frontend.DEFAULTS)
+        yield PortedContainer.of(written, frontend.DEFAULTS)
     pod = at / "extraPodSpec"
     for index, container in enumerate(spec.extra_pod_spec.get("containers") or ()):
         is_frontend = container["name"] == frontend_container
         written = written_of_container(container, pod / "containers" / index)
-        yield PortedContainer(written=written, defaults=frontend.DEFAULTS if is_frontend else BARE)
+        yield PortedContainer.of(written, frontend.DEFAULTS if is_frontend else BARE)
     index_of_runtime = find_runtime_container(spec) if ComponentType.of(spec.component_type).is_worker else None
     for index, container in enumerate(spec.extra_pod_spec.get("initContainers") or ()):
         if container.get("restartPolicy") != "Always":
@@ -54,7 +61,7 @@ def list_containers(
         is_runtime, path = index == index_of_runtime, pod / "initContainers" / index
         beneath = (*common, *spec.envs) if is_runtime else ()
         written = written_of_container(container, path, beneath=beneath, at=at)
-        yield PortedContainer(written=written, defaults=runtime.DEFAULTS if is_runtime else BARE)
+        yield PortedContainer.of(written, runtime.DEFAULTS if is_runtime else BARE)
 
 
 def find_number_of(
@@ -69,10 +76,12 @@ def find_port_problems(
     spec: ComponentSpec, path: FieldPath, common: Sequence[EnvVar] = (), *, frontend_container: str = ""
 ) -> Iterator[Problem]:
     """All contradictions; arguments as those of `list_containers`."""
+    if not _has_ports(spec, common):
+        return
     containers = tuple(list_containers(spec, path, common, frontend_container=frontend_container))
     for one in containers:
         for port in one.defaults.ports:
-            yield from _find_contradiction(find_said(one.defaults, port, one.written))
+            yield from _find_contradiction(one.said[port["name"]])
     yield from _find_shared(containers)
 
 
@@ -80,12 +89,27 @@ def find_port_slips(
     spec: ComponentSpec, path: FieldPath, common: Sequence[EnvVar] = (), *, frontend_container: str = ""
 ) -> Iterator[Problem]:
     """Warnings about ports that cannot be followed; arguments as those of `list_containers`."""
+    if not _has_ports(spec, common):
+        return
     for one in list_containers(spec, path, common, frontend_container=frontend_container):
         for port in one.defaults.ports:
             yield from _find_unknown(one, port)
 
 
-def _find_contradiction(said: Sequence[Said]) -> Iterator[Problem]:
+def _has_ports(spec: ComponentSpec, common: Sequence[EnvVar]) -> bool:
+    """Whether a user may have written a port, or there is another container; most specs have neither.
+
+    The names of all variables and flags of ports contain the word.
+    """
+    main, pod = spec.main_container, spec.extra_pod_spec
+    if spec.frontend_sidecar or pod.get("containers") or pod.get("initContainers") or main.get("ports"):
+        return True
+    names = (entry["name"] for entries in (common, spec.envs, main.get("env") or ()) for entry in entries)
+    words = (*names, *(main.get("command") or ()), *(main.get("args") or ()))
+    return any("port" in word or "PORT" in word for word in words)
+
+
+def _find_contradiction(said: Sequence[PortSource]) -> Iterator[Problem]:
     known = [(one, one.number) for one in said if one.number is not None]
     for one, number in known[1:]:
         first, first_number = known[0]
@@ -95,7 +119,8 @@ def _find_contradiction(said: Sequence[Said]) -> Iterator[Problem]:
 
 
 def _find_unknown(one: PortedContainer, port: ContainerPort) -> Iterator[Problem]:
-    said, number = find_said(one.defaults, port, one.written), find_number(one.defaults, port, one.written)
+    said = one.said[port["name"]]
+    number = choose_number(said, port)
     for found in said:
         if found.number is None:
             yield rules.PORT_UNKNOWN.at(found.path, why=found.why, name=port["name"], number=number)
@@ -129,6 +154,5 @@ def _list_ports(one: PortedContainer) -> Iterator[tuple[tuple[int, str], FieldPa
     if users:
         return  # a user's list replaces ours
     for port in one.defaults.ports:
-        said = next((found for found in find_said(one.defaults, port, one.written) if found.number is not None), None)
-        number = find_number(one.defaults, port, one.written)
-        yield (number, port["protocol"]), said.path if said else one.written.path
+        said = next((found for found in one.said[port["name"]] if found.number is not None), None)
+        yield (choose_number(one.said[port["name"]], port), port["protocol"]), said.path if said else one.written.path

@@ -12,7 +12,14 @@ from hooks.api.component_spec import ComponentSpec
 from hooks.component.fragments import validate_fragments
 from hooks.component.origin import ALIASES_SINCE, began_with
 from hooks.component.subject import Subject, operator_labels
-from hooks.component.volumes import find_dangling, is_shared_memory, replaces_shared_memory, resolve_shared_memory
+from hooks.component.volumes import (
+    find_dangling,
+    is_shared_memory,
+    is_shared_memory_path,
+    replaces_shared_memory,
+    resolve_shared_memory,
+)
+from hooks.k8s.canonical import canonical_fragment
 from hooks.k8s.types import EnvVar, Json
 from hooks.problems import SPEC, FieldPath, Key, Problem
 from hooks.rules import graph as graph_rules
@@ -44,6 +51,12 @@ class Replacing:
     annotations: Mapping[str, str]
     has_groups: bool
     has_numbers: bool
+
+
+def may_be_replaced(spec: ComponentSpec) -> bool:
+    """Whether the user writes anything of which some values are replaced; most specs have nothing of it."""
+    written = (spec.labels, spec.annotations, spec.extra_pod_metadata, spec.shared_memory, spec.is_multinode)
+    return any(written) or bool(spec.main_container.get("volumeMounts"))
 
 
 def find_replaced(spec: ComponentSpec, path: FieldPath, replacing: Replacing) -> Iterator[Problem]:
@@ -119,30 +132,37 @@ def _find_aliases(spec: ComponentSpec, path: FieldPath, replacing: Replacing) ->
 
 
 def _find_shared_memory(spec: ComponentSpec, path: FieldPath) -> Iterator[Problem]:
-    pod, main = path / "extraPodSpec", path / "extraPodSpec.mainContainer"
-    other, used = path / "sharedMemory", f"{resolve_shared_memory(spec.shared_memory)} of memory"
-    if not replaces_shared_memory(spec.shared_memory):
-        index = None if spec.shared_memory is not None else find_dangling(spec)
-        if index is not None:
-            at, name = main / "volumeMounts" / index, str(spec.main_container["volumeMounts"][index].get("name"))
-            yield rules.REPLACED.at(at, value=name, used=used, why="the pod has no volume of this name")
-        return
-    mounts: tuple[Json, ...] = tuple(spec.main_container.get("volumeMounts") or ())
-    found = [
-        *((main / "volumeMounts" / index, str(one.get("mountPath"))) for index, one in _mounted(mounts)),
-        *(
-            (path / "volumeMounts" / index, mount.mount_point)
-            for index, mount in enumerate(spec.volume_mounts)
-            if is_shared_memory({"name": mount.name, "mountPath": mount.mount_point})
-        ),
-        *(
-            (pod / "volumes" / index, str(volume.get("name")))
-            for index, volume in enumerate(spec.extra_pod_spec.get("volumes") or ())
-            if is_shared_memory(volume)
-        ),
-    ]
-    yield from (rules.SHARED_MEMORY.at(at, value=value, used=used, other=other) for at, value in found)
+    try:
+        size = resolve_shared_memory(spec.shared_memory)
+    except ValueError:
+        return  # another rule reports that this is not a quantity
+    used, main = f"{size} of memory", path / "extraPodSpec.mainContainer"
+    if replaces_shared_memory(spec.shared_memory):
+        volumes = {volume["name"]: volume for volume in spec.extra_pod_spec.get("volumes") or ()}
+        for at, value, volume in _list_shared_memory(spec, path):
+            is_ours = volume == contract.SHARED_MEMORY_VOLUME and volume not in volumes and is_shared_memory_path(value)
+            if not is_ours and not _is_memory_of(volumes.get(volume), size):
+                yield rules.SHARED_MEMORY.at(at, value=value, used=used, other=path / "sharedMemory")
+    elif spec.shared_memory is None and (index := find_dangling(spec)) is not None:
+        at, name = main / "volumeMounts" / index, str(spec.main_container["volumeMounts"][index].get("name"))
+        yield rules.REPLACED.at(at, value=name, used=used, why="the pod has no volume of this name")
 
 
-def _mounted(mounts: tuple[Json, ...]) -> list[tuple[int, Json]]:
-    return [(index, one) for index, one in enumerate(mounts) if is_shared_memory(one)]
+def _list_shared_memory(spec: ComponentSpec, path: FieldPath) -> Iterator[tuple[FieldPath, str, str]]:
+    """Mounts and volumes that shared memory of a set size replaces: the field, a word for it, and its volume."""
+    mounts = path / "extraPodSpec.mainContainer.volumeMounts"
+    for index, mount in enumerate(spec.main_container.get("volumeMounts") or ()):
+        if is_shared_memory(mount):
+            yield mounts / index, str(mount.get("mountPath")), str(mount.get("name"))
+    for index, claim in enumerate(spec.volume_mounts):
+        if is_shared_memory({"name": claim.name, "mountPath": claim.mount_point}):
+            yield path / "volumeMounts" / index, claim.mount_point, claim.name
+    for index, volume in enumerate(spec.extra_pod_spec.get("volumes") or ()):
+        if volume["name"] == contract.SHARED_MEMORY_VOLUME:
+            yield path / "extraPodSpec.volumes" / index, volume["name"], volume["name"]
+
+
+def _is_memory_of(volume: Json, size: str) -> bool:
+    """Whether a volume is memory of that size."""
+    source = (volume or {}).get("emptyDir") or {}
+    return source.get("medium") == "Memory" and canonical_fragment(source).get("sizeLimit") == size

@@ -45,6 +45,8 @@ from hooks.validation.review import Review, Verdict
 
 _UNREADABLE_COMMAND = frozenset({MAIN_CONTAINER, MAIN_CONTAINER / "command", MAIN_CONTAINER / "args"})
 """Fields whose types must be right before the main container's command can be read."""
+_OF_TYPES = frozenset({pod_rules.FIELD_TYPE, pod_rules.FIELD_REQUIRED, pod_rules.QUANTITY})
+"""Rules that a value breaks whose type is wrong, or which has no name."""
 
 
 def review_component(review: Review) -> Verdict:
@@ -84,7 +86,8 @@ def validate_spec(
     `lacks_pool`: a graph's endpoint picker needs an InferencePool, and its kind is not installed.
     """
     fragments = (*validate_fragments(spec), *find_sidecar_problems(spec))
-    ports = () if fragments else find_port_problems(spec, path, common, frontend_container=frontend_container)
+    is_readable = all(problem.rule not in _OF_TYPES for problem in fragments)
+    ports = find_port_problems(spec, path, common, frontend_container=frontend_container) if is_readable else ()
     problems = (
         *find_spec_problems(spec, path, lacks_pool=lacks_pool),
         *_validate_fields(spec, path),

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from hooks import contract
 from hooks.api.graph import GraphDeployment
-from hooks.component.replaced import Replacing, find_replaced
+from hooks.component.replaced import Replacing, find_replaced, may_be_replaced
 from hooks.component.subject import ComponentType, Subject, base_model_of
 from hooks.graph.components import REPLACED_LABELS, namespace_of, service_annotations, service_labels
 from hooks.graph.ports import common_envs
@@ -28,6 +28,9 @@ def find_replaced_in_service(
 ) -> Iterator[Problem]:
     """Warnings about one service; `by_grove`: Grove runs the graph, as far as that is known."""
     spec, path = graph.spec.services[service], SPEC / "services" / Key(service)
+    yield from _find_queue(graph, service, path, settings)
+    if not may_be_replaced(spec):
+        return
     annotations = service_annotations(graph, spec)
     ours = service_labels(graph, service)
     kept = {key: ours[key] for key in (contract.LABEL_COMPONENT_CLASS,) if ours.get(key) != spec.labels.get(key)}
@@ -53,7 +56,6 @@ def find_replaced_in_service(
         has_numbers=spec.is_multinode and not by_grove and settings.lws_gangs is not Switch.ON,
     )
     yield from find_replaced(spec, path, replacing)
-    yield from _find_queue(graph, service, path, settings)
 
 
 def _find_queue(graph: GraphDeployment, service: str, path: FieldPath, settings: Settings) -> Iterator[Problem]:

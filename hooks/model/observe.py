@@ -143,7 +143,7 @@ def _observe_endpoints(slices: tuple[ByIdentity, ...], port: int, rule: AddressR
         for one in slices
         for endpoint in one.value.get("endpoints") or ()
         if not (endpoint.get("conditions") or {}).get("terminating")
-        for address in _read_endpoint(endpoint, one.value, _port_of(one.value, port, rule), rule)
+        for address in _read_endpoint(endpoint, one.value, port, rule, own=_port_of(one.value, rule))
     )
     to_check = dict.fromkeys(one.named for one in seen if not one.engine.refusal)
     return SeenEndpoints(
@@ -154,19 +154,22 @@ def _observe_endpoints(slices: tuple[ByIdentity, ...], port: int, rule: AddressR
     )
 
 
-def _port_of(found: ReadManifest, usual: int, rule: AddressRule) -> int:
-    """The port of a slice's engines: the one that it names, if that is not the default of all releases.
+def _port_of(found: ReadManifest, rule: AddressRule) -> int:
+    """The port of a slice's engines that is not the usual one; 0 if it names none, or the default of all releases.
 
     Without the rule that an address must be that of its pod, a slice could send the prober to any port of any address.
     """
     named = (port.get("port") for port in found.get("ports") or () if port.get("name") == contract.SYSTEM_PORT_NAME)
     number = next(named, None)
     if rule != "pods" or not isinstance(number, int) or number == contract.SYSTEM_PORT:
-        return usual
-    return number if 0 < number <= _MAX_PORT else usual
+        return 0
+    return number if 0 < number <= _MAX_PORT else 0
 
 
-def _read_endpoint(endpoint: Mapping[str, Json], found: ReadManifest, port: int, rule: AddressRule) -> Iterator[_Seen]:
+def _read_endpoint(
+    endpoint: Mapping[str, Json], found: ReadManifest, usual: int, rule: AddressRule, *, own: int
+) -> Iterator[_Seen]:
+    port = own or usual
     target, family = endpoint.get("targetRef") or {}, found.get("addressType")
     namespace = str(found["metadata"].get("namespace", ""))
     unfit = refuse_reference(target, namespace, name_of(found))
@@ -181,7 +184,7 @@ def _read_endpoint(endpoint: Mapping[str, Json], found: ReadManifest, port: int,
             ready=(endpoint.get("conditions") or {}).get("ready") is not False,
             refusal=unfit or find_refusal(url, rule),
         )
-        named = NamedAddress(namespace, pod, str(target.get("uid") or ""), str(address))
+        named = NamedAddress(namespace, pod, str(target.get("uid") or ""), str(address), own)
         yield _Seen(engine, named, _FAMILIES.index(family) if family in _FAMILIES else len(_FAMILIES))
 
 

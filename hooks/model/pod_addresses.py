@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from hooks import contract
 from hooks.k8s.names import is_subdomain
 from hooks.k8s.types import Json, ReadManifest
 
@@ -23,15 +24,16 @@ _MAX_SHOWN = 64
 
 
 class NamedAddress(NamedTuple):
-    """What an EndpointSlice says of an endpoint: its pod, by name and uid, and the pod's address.
+    """What an EndpointSlice says of an endpoint: its pod, by name and uid, and the pod's address and port.
 
-    `uid` is empty if the EndpointSlice names none.
+    `uid` is empty if the EndpointSlice names none, `port` is 0 for the usual port of engines.
     """
 
     namespace: str
     pod: str
     uid: str
     address: str
+    port: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,6 +67,11 @@ def judge_address(named: NamedAddress, pod: ReadManifest | None) -> str:
         return f"{where} may be another pod's by now, because pod {named.pod} has ended; {_CORRECT}"
     if _normalise(named.address) not in set(_read_addresses(status)):
         return f"{where} is not an address of pod {named.pod}; {_CORRECT}"
+    if named.port and named.port not in set(_read_system_ports(pod)):
+        return (
+            f"not called: no container of pod {named.pod} has the port {named.port} under the name "
+            f"{contract.SYSTEM_PORT_NAME}; {_CORRECT}"
+        )
     return ""
 
 
@@ -84,6 +91,15 @@ def refuse_reference(target: Mapping[str, Json], namespace: str, endpoint_slice:
 def describe_doubt(named: NamedAddress, reason: str) -> str:
     """The sentence about an address that could not be checked."""
     return f"not called: whether its address {named.address} is that of pod {named.pod} is not known, because {reason}"
+
+
+def _read_system_ports(pod: ReadManifest) -> Iterator[Json]:
+    """The ports at which the pod's spec says that Dynamo's system server listens."""
+    for field in ("containers", "initContainers"):
+        for container in pod["spec"].get(field) or ():
+            for port in container.get("ports") or ():
+                if port.get("name") == contract.SYSTEM_PORT_NAME:
+                    yield port.get("containerPort")
 
 
 def _read_addresses(status: Mapping[str, Json]) -> Iterator[str]:

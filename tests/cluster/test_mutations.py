@@ -14,7 +14,7 @@ import pytest
 
 from hooks.k8s.types import Manifest
 from hooks.problems import Rule
-from hooks.rules import graph, pod, pod_values, schema, spec
+from hooks.rules import graph, pod, pod_values, ports, schema, spec
 from tests.cluster.api_client import ApiClient
 from tests.cluster.control_plane import ControlPlane
 from tests.cluster.judged_mutations import Judged, judge, key_of
@@ -41,6 +41,10 @@ STRICTER: dict[Rule, str] = {
     pod.FIELD_TYPE: "the same, found by the hooks",
     pod.PROBE_HANDLER: "a service's probe without a handler would remove our probe",
     pod_values.PORT_TWICE: "Metacontroller's merge keeps only one of two ports with one number",
+    **dict.fromkeys(
+        (ports.PORTS_DIFFER, ports.PORT_SHARED, ports.POOL_PORTS),
+        "Kubernetes does not know at which port a program listens",
+    ),
     pod.MOUNT_PATH_TAKEN: "one of the two mounts is replaced by ours",
     **dict.fromkeys(
         (spec.SHARED_MEMORY_SIZE, *graph.CREATED_CLAIM.values()),

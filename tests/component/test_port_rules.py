@@ -155,3 +155,20 @@ def test_what_cannot_be_followed_is_said(case: str) -> None:
     verdict = judge(spec)
     assert verdict.problems == ()
     assert [text for text in texts_of(verdict.warnings) if text.startswith(beginning)]
+
+
+def test_problem_of_another_field_hides_no_contradiction() -> None:
+    spec, beginning = REFUSED["variable and name"]
+    container = {
+        **spec["extraPodSpec"]["mainContainer"],
+        "terminationMessagePolicy": "x",
+        "volumeMounts": [{"name": "a"}],
+    }
+    texts = texts_of(judge({**spec, "extraPodSpec": {"mainContainer": container}}).problems)
+    assert len(texts) > 1
+    assert [text for text in texts if text.startswith(beginning)]
+
+
+def test_value_of_a_wrong_type_is_the_only_problem() -> None:
+    spec = {**frontend(args=HTTP), "envs": [{"name": "DYN_HTTP_PORT", "value": 8081}, {"value": "x"}]}
+    assert not [text for text in texts_of(judge(spec).problems) if "says port" in text]

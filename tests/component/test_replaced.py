@@ -114,6 +114,16 @@ SILENT: dict[str, dict[str, Any]] = {
         **pod(mainContainer={"volumeMounts": [MOUNT]}, volumes=[OWN]),
         "sharedMemory": {"disabled": True},
     },
+    "shared memory of the size that is set": {
+        **POD,
+        **pod(mainContainer={"volumeMounts": [MOUNT]}, volumes=[OWN]),
+        "sharedMemory": {"size": "65536Mi"},
+    },
+    "a mount of the volume that the size makes": {
+        **POD,
+        **main(volumeMounts=[{**MOUNT, "name": "shared-memory"}]),
+        "sharedMemory": {"size": "16Gi"},
+    },
     "labels of their own value": {**POD, "labels": {"nvidia.com/dynamo-component-type": "worker"}},
     "labels of the user": {**POD, "labels": {"team": "a", "nvidia.com/metrics-enabled": "false"}},
     "scheduler on one node": {**POD, **pod(schedulerName="mine")},
@@ -130,3 +140,11 @@ SILENT: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("case", SILENT)
 def test_value_that_counts_is_not_warned_about(case: str) -> None:
     assert warnings(SILENT[case]) == ()
+
+
+@pytest.mark.parametrize("size", ["abc", None, "0"])
+def test_unreadable_size_is_a_problem_and_no_error(size: str | None) -> None:
+    spec = {**POD, **pod(mainContainer={"volumeMounts": [MOUNT]}, volumes=[OWN]), "sharedMemory": {"size": size}}
+    settings = make.facts().settings
+    review = Review(new=make.component("c", "", **spec), old=None, user=None, settings=settings, installed=None)
+    assert [text for text in texts_of(review_component(review).problems) if "sharedMemory.size" in text]

@@ -240,9 +240,8 @@ def kai(service: Mapping[str, Any] | None = None, annotation: str | None = None,
 def test_queue_of_a_label_wins_over_the_setting_and_not_over_the_annotation(
     field: str, annotation: str | None, queue: str
 ) -> None:
-    labels = {"kai.scheduler/queue": "mine"}
-    given: dict[str, Any] = {field: labels if field == "labels" else {"labels": labels}}
-    service = make.service(**given)
+    labels: dict[str, Any] = {"kai.scheduler/queue": "mine"}
+    service = {**make.service(), field: labels if field == "labels" else {"labels": labels}}
     assert kai(service, annotation)["labels"]["kai.scheduler/queue"] == queue
 
 

@@ -56,6 +56,8 @@ _BY_RELEASE = (
     _of_a_release("env RUST_LOG|container startupProbe", How.OTHER, "1.5", _PICKER),
 )
 
+_OWN_MEMORY = "a volume that the user mounts at `/dev/shm` stays; there 8Gi of memory replace it"
+
 KNOWN: tuple[Known, ...] = (
     _refused("gpu-memory-service", "the GPU memory service needs Dynamic Resource Allocation"),
     _refused("failover", "failover between engines needs the GPU memory service"),
@@ -190,6 +192,28 @@ KNOWN: tuple[Known, ...] = (
         here=".*(--enable-elastic-ep|:6379 --block).*",
         there=".*(--enable-elastic-ep|:6379 --block).*",
         reason="the script that waits for Ray has words of its own",
+    ),
+    Known(
+        what="mount /dev/shm",
+        how=How.OTHER,
+        of=_ENGINES,
+        there='{"name": "shared-memory"}',
+        reason=_OWN_MEMORY,
+    ),
+    Known(
+        what="volume shared-memory",
+        how=How.OTHER,
+        of=_ENGINES,
+        here='.*"medium": "Memory".*',
+        there='.*"sizeLimit": "8Gi".*',
+        reason=_OWN_MEMORY,
+    ),
+    Known(
+        what="volume shared-memory",
+        how=How.THERE,
+        of=_ENGINES,
+        there='.*"sizeLimit": "8Gi".*',
+        reason=_OWN_MEMORY,
     ),
     *_BY_RELEASE,
 )

@@ -8,7 +8,7 @@ Source: Dynamo 1.5.0, dynamo/frontend/frontend_args.py and lib/runtime/src/confi
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from hooks.component.defaults.base import ComponentDefaults, Knob
@@ -37,7 +37,7 @@ class Written:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Said:
+class PortSource:
     """One place that says a port; `number` is None if it cannot be read, and `why` says why."""
 
     path: FieldPath
@@ -47,7 +47,7 @@ class Said:
 
 def follow_ports(defaults: ComponentDefaults, written: Written) -> ComponentDefaults:
     """The defaults with the user's ports, in everything that names a port; the same object if no port differs."""
-    numbers = {port["name"]: find_number(defaults, port, written) for port in defaults.ports}
+    numbers = {port["name"]: choose_number(find_said(defaults, port, written), port) for port in defaults.ports}
     moved = {port["containerPort"]: numbers[port["name"]] for port in defaults.ports}
     if all(old == new for old, new in moved.items()):
         return defaults
@@ -77,13 +77,12 @@ def _with_flag(args: tuple[str, ...], knob: Knob, number: int) -> tuple[str, ...
     return args if knob.variable else (*args, knob.flag, str(number))
 
 
-def find_number(defaults: ComponentDefaults, port: ContainerPort, written: Written) -> int:
-    """The number of one of the container's default ports."""
-    said = find_said(defaults, port, written)
+def choose_number(said: Iterable[PortSource], port: ContainerPort) -> int:
+    """The number of a default port, by what is said of it, the strongest first."""
     return next((one.number for one in said if one.number is not None), port["containerPort"])
 
 
-def find_said(defaults: ComponentDefaults, port: ContainerPort, written: Written) -> tuple[Said, ...]:
+def find_said(defaults: ComponentDefaults, port: ContainerPort, written: Written) -> tuple[PortSource, ...]:
     """Every place where the user says the number of a default port, the strongest first; () for none.
 
     The types of the container's fields must be right.
@@ -91,21 +90,16 @@ def find_said(defaults: ComponentDefaults, port: ContainerPort, written: Written
     knob = defaults.knobs.get(port["name"])
     if knob is None:
         return ()
-    literals = _read_literals(written)
-    found = (
-        *_find_variable(knob, written, literals),
-        *_find_in_command(knob, written, literals),
-        *_find_named(port["name"], written),
-    )
+    found = (*_find_variable(knob, written), *_find_in_command(knob, written), *_find_named(port["name"], written))
     return (*_stay(knob, port, written), *found) if len(found) == 1 else found
 
 
-def _stay(knob: Knob, port: ContainerPort, written: Written) -> Iterator[Said]:
+def _stay(knob: Knob, port: ContainerPort, written: Written) -> Iterator[PortSource]:
     """The default, if nothing else than the user's own arguments, without the flag, could set another number."""
     container = written.container
     field = next((name for name in ("args", "command") if container.get(name)), "")
     if not knob.variable and field and not any(_find_values(knob, written)):
-        yield Said(path=written.path / field, number=port["containerPort"], why=_OWN)
+        yield PortSource(path=written.path / field, number=port["containerPort"], why=_OWN)
 
 
 def _read_literals(written: Written) -> dict[str, str]:
@@ -117,7 +111,7 @@ def _read_literals(written: Written) -> dict[str, str]:
         return {}  # another rule reports it
 
 
-def _find_variable(knob: Knob, written: Written, literals: Mapping[str, str]) -> Iterator[Said]:
+def _find_variable(knob: Knob, written: Written) -> Iterator[PortSource]:
     located = [
         (path / index, entry)
         for path, entries in written.variables
@@ -126,20 +120,22 @@ def _find_variable(knob: Knob, written: Written, literals: Mapping[str, str]) ->
     ]
     if located:
         path, entry = located[-1]
-        value = literals.get(entry["name"], "")
+        value = _read_literals(written).get(entry["name"], "")
         if entry.get("valueFrom") or value:
-            yield Said(path=path, number=None, why=_LATER) if entry.get("valueFrom") else _parse(path, value)
+            yield PortSource(path=path, number=None, why=_LATER) if entry.get("valueFrom") else _parse(path, value)
 
 
-def _find_in_command(knob: Knob, written: Written, literals: Mapping[str, str]) -> Iterator[Said]:
+def _find_in_command(knob: Knob, written: Written) -> Iterator[PortSource]:
+    values = _find_values(knob, written)
+    if not values:
+        return
+    literals = _read_literals(written)
     said = [
-        one
-        for path, value in _find_values(knob, written)
-        if (one := _resolve(path, _without_closing(value), knob, literals)) is not None
+        one for path, value in values if (one := _resolve(path, _without_closing(value), knob, literals)) is not None
     ]
     if said:
         is_one = len({one.number for one in said}) == 1
-        yield said[-1] if is_one else Said(path=said[-1].path, number=None, why=_SEVERAL)
+        yield said[-1] if is_one else PortSource(path=said[-1].path, number=None, why=_SEVERAL)
 
 
 def _find_values(knob: Knob, written: Written) -> list[tuple[FieldPath, str]]:
@@ -148,17 +144,21 @@ def _find_values(knob: Knob, written: Written) -> list[tuple[FieldPath, str]]:
     Of several programs in one command, a shell gives the variable perhaps to one alone; then there is a second, empty
     value.
     """
+    names = [name for name in (knob.flag.removeprefix("--"), knob.variable) if name]
+    fields = {field: written.container.get(field) or () for field in ("command", "args")}
+    if not any(name in word for words in fields.values() for word in words for name in names):
+        return []
     words = [
         (written.path / field / index, _COMMENT.sub("", word).replace("\\\n", " "))
-        for field in ("command", "args")
-        for index, word in enumerate(written.container.get(field) or ())
+        for field, given in fields.items()
+        for index, word in enumerate(given)
     ]
     if flagged := _find_flag(knob.flag, words):
         return flagged
     if not knob.variable:
         return []
-    given = re.compile(rf"(?<![\w-]){re.escape(knob.variable)}={_VALUE}", re.ASCII)
-    found = [(path, match[1]) for path, word in words for match in given.finditer(word)]
+    pattern = re.compile(rf"(?<![\w-]){re.escape(knob.variable)}={_VALUE}", re.ASCII)
+    found = [(path, match[1]) for path, word in words for match in pattern.finditer(word)]
     has_several = sum(len(_PYTHON.findall(word)) for _, word in words) > 1
     return [*found, (found[-1][0], "")] if found and has_several else found
 
@@ -185,7 +185,7 @@ def _without_closing(value: str) -> str:
     return value
 
 
-def _resolve(path: FieldPath, value: str, knob: Knob, literals: Mapping[str, str]) -> Said | None:
+def _resolve(path: FieldPath, value: str, knob: Knob, literals: Mapping[str, str]) -> PortSource | None:
     """What a value says, which may refer to a variable; None if it refers to the port's own."""
     reference = _REFERENCE.fullmatch(value)
     name = reference[reference.lastindex or 0] if reference else ""
@@ -193,24 +193,24 @@ def _resolve(path: FieldPath, value: str, knob: Knob, literals: Mapping[str, str
         return None
     if name in literals:
         return _parse(path, literals[name])
-    return Said(path=path, number=None, why=_LATER) if "$" in value or "`" in value else _parse(path, value)
+    return PortSource(path=path, number=None, why=_LATER) if "$" in value or "`" in value else _parse(path, value)
 
 
-def _find_named(name: str, written: Written) -> Iterator[Said]:
+def _find_named(name: str, written: Written) -> Iterator[PortSource]:
     for index, port in enumerate(written.container.get("ports") or ()):
         number = port.get("containerPort")
         if port.get("name") == name and isinstance(number, int | float):
-            yield Said(path=written.path / "ports" / index / "containerPort", number=int(number))
+            yield PortSource(path=written.path / "ports" / index / "containerPort", number=int(number))
 
 
-def _parse(path: FieldPath, value: str) -> Said:
+def _parse(path: FieldPath, value: str) -> PortSource:
     if "$(" in value:
-        return Said(path=path, number=None, why=_LATER)
+        return PortSource(path=path, number=None, why=_LATER)
     found = _NUMBER.fullmatch(value)
     number = int(found[1]) if found else 0
     if 0 < number <= _MAX_PORT:
-        return Said(path=path, number=number)
-    return Said(path=path, number=None, why=f"{value[:20]!r} is no port")
+        return PortSource(path=path, number=number)
+    return PortSource(path=path, number=None, why=f"{value[:20]!r} is no port")
 
 
 def _move_probe(probe: Mapping[str, Json], moved: Mapping[int, int]) -> dict[str, Json]:

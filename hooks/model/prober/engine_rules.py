@@ -13,7 +13,10 @@ from hooks.settings import Settings, Switch
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EngineRules:
-    """The settings `engine_addresses`, `engine_port` and `lora_file_sources`; with `any`, ports are not looked at."""
+    """The settings `engine_addresses`, `engine_port` and `lora_file_sources`.
+
+    With `engine_addresses=pods` the hooks have compared the port with the pod's too.
+    """
 
     addresses: AddressRule
     port: int
@@ -33,7 +36,7 @@ class EngineRules:
         if refusal := find_refusal(call.address, self.addresses):
             return refusal
         port = call.address.rpartition(":")[2]
-        if self.addresses != "any" and port != str(self.port):
+        if self.addresses == "routable" and port != str(self.port):
             return f"not called: its port {port} is not that of engines (setting engine_port)"
         if call.action is EngineAction.LOAD:
             return self._refuse_source(call.uri)
