@@ -20,6 +20,9 @@ from hooks.k8s.types import Json
 SchemaNode = dict[str, Json]
 """One node of a structural schema: `type`, `properties`, …"""
 
+OPEN = "x-kubernetes-preserve-unknown-fields"
+"""The mark of an object that takes any field."""
+
 
 def build_object_schema(model: type[ApiModel]) -> SchemaNode:
     """Build a model's schema; a field `metadata` is left to the caller.
@@ -42,6 +45,12 @@ def build_object_schema(model: type[ApiModel]) -> SchemaNode:
     return (
         schema | ({"required": required} if required else {}) | ({"x-kubernetes-validations": rules} if rules else {})
     )
+
+
+def schema_of(name: str, schema: SchemaNode) -> SchemaNode | None:
+    """The schema of an object's field; None for one that the schema does not know."""
+    found: SchemaNode | None = schema.get("properties", {}).get(name, schema.get("additionalProperties"))
+    return found
 
 
 def build_kubernetes_schema(name: str) -> SchemaNode:
@@ -121,7 +130,7 @@ def _build_marked(marker: Schema) -> SchemaNode | None:
         return build_object_schema(marker.shape)
     if marker.open_object:
         embedded = {"x-kubernetes-embedded-resource": True} if marker.embedded else {}
-        return {"type": "object", "x-kubernetes-preserve-unknown-fields": True, **embedded}
+        return {"type": "object", OPEN: True, **embedded}
     return None
 
 

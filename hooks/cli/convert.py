@@ -4,12 +4,11 @@ from collections.abc import Iterator
 
 import click
 
-from hooks import contract
-from hooks.api.conversion import CONVERTIBLE_KINDS, Version
-from hooks.api.conversion import convert as convert_object
+from hooks.api.conversion import Version
 from hooks.cli.refusing import count, refuse
 from hooks.k8s.types import ReadManifest
 from hooks.offline.manifests.checking import check_document
+from hooks.offline.manifests.converting import convert_document, is_converted
 from hooks.offline.manifests.document import Document, Fault, sort_faults
 from hooks.offline.manifests.reading import Loaded, load_manifests
 from hooks.offline.manifests.two_meanings import find_two_meanings
@@ -41,12 +40,18 @@ def convert(*, files: tuple[str, ...], version: str, output: str) -> None:
 
     Nothing else is lost: what the version cannot say is kept in annotations, from which a conversion back restores it.
     An object that breaks its schema is converted too, with a warning; `dynamo-hooks validate` finds what else is wrong
-    with it. The exit status is 1, without output, if a file cannot be read or a version is unknown.
+    with it. The exit status is 1, without output, if a file cannot be read, or if the API server would refuse a result
+    although it takes the object that was written: some objects exist in one version only.
     """
     loaded = load_manifests(files, namespace="")
     faults = [*loaded.unreadable, *(fault for document in loaded.documents for fault in document.faults)]
     if faults:
         refuse(sort_faults(faults))
+        return
+    results = [_convert(document, version) for document in loaded.documents]
+    refused = [fault for _, found in results for fault in found]
+    if refused:
+        refuse(sort_faults(refused))
         return
     for warning in _find_warnings(loaded):
         click.echo(f"warning: {warning}", err=True)
@@ -55,16 +60,15 @@ def convert(*, files: tuple[str, ...], version: str, output: str) -> None:
     if loaded.unchecked:
         click.echo(f"left out: {count(loaded.unchecked, 'object')} of directories without a name", err=True)
     with guard_output():
-        click.echo(format_as_given((_convert(one.written, version) for one in loaded.documents), output), nl=False)
+        click.echo(format_as_given((manifest for manifest, _ in results), output), nl=False)
 
 
-def _convert(manifest: ReadManifest, version: str) -> ReadManifest:
-    """The object in that version; with its own order of keys if nothing had to be converted."""
-    group, _, own = str(manifest["apiVersion"]).rpartition("/")
-    if group != contract.GROUP or own == version or manifest["kind"] not in CONVERTIBLE_KINDS:
-        return manifest
-    converted: ReadManifest = order_keys(convert_object(manifest, version))
-    return converted
+def _convert(document: Document, version: str) -> tuple[ReadManifest, list[Fault]]:
+    """The object in that version and its problems; with its own order of keys if nothing had to be converted."""
+    if not is_converted(document, version):
+        return document.written, []
+    converted, faults = convert_document(document, version)
+    return order_keys(converted), faults
 
 
 def _find_warnings(loaded: Loaded) -> Iterator[Fault]:

@@ -39,7 +39,6 @@ from hooks.k8s.types import Json, Manifest, ReadManifest
 from hooks.rules.values import suggest
 
 CATEGORY = "dynamo"
-OPEN = "x-kubernetes-preserve-unknown-fields"
 
 
 CUSTOM_RESOURCES = (

@@ -14,13 +14,13 @@ from jsonschema_rs import Draft202012Validator, ValidationError, ValidationError
 from hooks import contract
 from hooks.api.checkpoint import ServiceCheckpoint
 from hooks.api.graph import PersistentVolumeClaimRequest
-from hooks.api.structural import SchemaNode
+from hooks.api.structural import SchemaNode, schema_of
 from hooks.crds.definitions import read_root_schema, suggest_kind
 from hooks.crds.json_schema import build_closed_schema
 from hooks.crds.paths import add_name, name_path
 from hooks.crds.schema_problems import describe_error, describe_unknown
 from hooks.crds.served_versions import find_version_problem
-from hooks.crds.stored import apply_defaults, schema_of
+from hooks.crds.stored import apply_defaults
 from hooks.k8s.types import GroupVersionKind, Json, ReadManifest
 from hooks.problems import HERE, FieldPath, Problem
 from hooks.rules import graph as graph_rules

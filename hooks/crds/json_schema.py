@@ -10,8 +10,8 @@ import json
 from collections.abc import Mapping
 
 from hooks import contract
-from hooks.api.structural import SchemaNode
-from hooks.crds.definitions import OPEN, all_resources, read_root_schema
+from hooks.api.structural import OPEN, SchemaNode
+from hooks.crds.definitions import all_resources, read_root_schema
 from hooks.crds.resources import CustomResource
 
 DIALECT = "http://json-schema.org/draft-07/schema#"

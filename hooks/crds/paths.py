@@ -3,8 +3,7 @@
 import re
 from collections.abc import Iterable
 
-from hooks.api.structural import SchemaNode
-from hooks.crds.stored import schema_of
+from hooks.api.structural import SchemaNode, schema_of
 from hooks.problems import HERE, FieldPath, Key
 
 _FIELD = re.compile(r"[A-Za-z_$][A-Za-z0-9_]*")

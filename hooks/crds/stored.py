@@ -5,8 +5,8 @@ Source: Kubernetes, apiextensions-apiserver, pkg/apiserver/schema/{pruning,defau
 
 from collections.abc import Mapping
 
-from hooks.api.structural import SchemaNode
-from hooks.crds.definitions import OPEN, read_root_schema
+from hooks.api.structural import OPEN, SchemaNode, schema_of
+from hooks.crds.definitions import read_root_schema
 from hooks.k8s.types import Json, Manifest, ReadManifest
 
 
@@ -22,12 +22,6 @@ def prune(manifest: ReadManifest) -> Manifest:
     schema = read_root_schema(manifest)
     pruned: Manifest = _prune(_drop_nulls(manifest, schema), schema) if schema else dict(manifest)
     return pruned
-
-
-def schema_of(name: str, schema: SchemaNode) -> SchemaNode | None:
-    """The schema of an object's field; None for one that the schema does not know."""
-    found: SchemaNode | None = schema.get("properties", {}).get(name, schema.get("additionalProperties"))
-    return found
 
 
 def _drop_nulls(value: Json, schema: SchemaNode | None) -> Json:

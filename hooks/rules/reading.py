@@ -21,6 +21,9 @@ YAML = Rule(name="yaml", text="{path}: {why}")
 """A problem of text that is YAML but not a Kubernetes manifest, such as a key that is given twice."""
 
 NO_OBJECT = Rule(name="no-object", text="holds no object; write a manifest with apiVersion, kind and metadata")
+TEMPLATE = Rule(name="template", text="is a template: render it first (a chart: give its directory)")
+"""Text with expressions that make it unreadable, or a field wrong: all other problems follow from them."""
+
 NOT_AN_OBJECT = Rule(name="not-an-object", text="is {found}, should be an object with apiVersion, kind and metadata")
 HEADER = Rule(name="header", text="{path}: is missing; every Kubernetes object has it", reason=Reason.REQUIRED)
 METADATA = Rule(name="metadata", text="{path}: is missing; write metadata.name", reason=Reason.REQUIRED)

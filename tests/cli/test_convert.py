@@ -8,6 +8,7 @@ import yaml
 from click.testing import CliRunner, Result
 
 from hooks.cli.main import main
+from hooks.offline.manifests.converting import find_refused
 from tests.cli.versions import ALPHA, BETA, BETA_ADAPTER, CONFIG_MAP
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").rglob("*.yaml"))
@@ -93,6 +94,52 @@ def test_what_cannot_be_read_is_refused_without_output(manifest: str) -> None:
     assert result.stderr.endswith("1 problem\n")
 
 
+PICKERS = ALPHA.replace("componentType: frontend", "componentType: epp").replace(
+    "componentType: worker", "componentType: epp"
+)
+UNSAYABLE = {
+    "type main": ALPHA.replace("componentType: worker", "componentType: main"),
+    "type default": ALPHA.replace("componentType: worker", "componentType: default"),
+    "variable twice": ALPHA.replace(
+        "      componentType: worker\n",
+        "      componentType: worker\n      envs: [{name: X, value: a}, {name: Y, value: b}, {name: X, value: c}]\n",
+    ),
+    "two pickers": PICKERS,
+    "release": ALPHA.replace("      componentType: worker\n", "      runtimeVersionOverride: 1.2.0-rc1\n"),
+}
+
+
+@pytest.mark.parametrize("manifest", UNSAYABLE.values(), ids=UNSAYABLE)
+def test_result_is_one_that_the_api_server_takes_and_leads_back(manifest: str) -> None:
+    assert yaml.safe_load(manifest) != yaml.safe_load(ALPHA)
+    there = convert(manifest, "v1beta1")
+    (beta,) = read(there)
+    assert list(find_refused(beta)) == []
+    assert read(convert(there.stdout, "v1alpha1")) == [yaml.safe_load(manifest)]
+
+
+def test_last_of_equal_variables_is_shown() -> None:
+    (beta,) = read(convert(UNSAYABLE["variable twice"], "v1beta1"))
+    worker = beta["spec"]["components"][1]  # type: ignore[index] # a graph
+    assert worker["podTemplate"]["spec"]["containers"][0]["env"] == [
+        {"name": "Y", "value": "b"},
+        {"name": "X", "value": "c"},
+    ]
+
+
+def test_what_exists_in_one_version_only_is_refused_with_its_field() -> None:
+    result = convert(
+        "apiVersion: nvidia.com/v1alpha1\nkind: DynamoGraphDeployment\nmetadata: {name: g}\n"
+        "spec: {services: {Worker: {componentType: worker}}}\n",
+        "v1beta1",
+    )
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr == (
+        "<stdin>:1: DynamoGraphDeployment g as v1beta1: spec.components[0].podTemplate.spec.containers: no container "
+        "is named main; name the container that runs Dynamo main, and give it an image\n1 problem\n"
+    )
+
+
 def test_help_has_examples_and_says_that_comments_are_lost() -> None:
     result = CliRunner().invoke(main, ["convert", "--help"])
     assert "Comments are lost" in " ".join(result.stdout.split())
@@ -114,10 +161,11 @@ def test_example_renders_the_same_bytes_in_both_versions_and_comes_back_equal(pa
     objects = [found for found in yaml.safe_load_all(written) if found]
     own = "v1beta1" if any(found["apiVersion"] == "nvidia.com/v1beta1" for found in objects) else "v1alpha1"
     there = convert(written, "v1alpha1" if own == "v1beta1" else "v1beta1")
-    rendered = render(there.stdout)
     if path.stem in FOR_OLD_PROFILERS:
-        assert "which reads requests of v1alpha1 only" in rendered.stderr
-    else:
-        assert rendered.exit_code == 0, rendered.output
-        assert rendered.stdout == render(written).stdout
+        assert (there.exit_code, there.stdout) == (1, "")
+        assert "which reads requests of v1alpha1 only" in there.stderr
+        return
+    rendered = render(there.stdout)
+    assert rendered.exit_code == 0, rendered.output
+    assert rendered.stdout == render(written).stdout
     assert read(convert(there.stdout, own)) == objects

@@ -181,7 +181,7 @@ def test_strict_fails_for_warnings_but_not_for_those_of_an_unknown_cluster() -> 
 def test_files_that_may_be_of_dynamo_and_are_not_judged_are_named(repository: Path) -> None:
     result = validate(".", "--exclude", "a b")
     assert (result.exit_code, result.stdout) == (0, "1 manifest valid, 2 files without manifests skipped\n")
-    said = "not judged: template.yaml: it is a template: build it, and pipe what that prints\n"
+    said = "not judged: template.yaml: it is a template: render it first (a chart: give its directory)\n"
     assert result.stderr == said
     other = graph(GOOD).replace("DynamoGraphDeployment", "DynamoCheckpoint")
     unknown = validate("-", "--allow-none", text=other)

@@ -1,11 +1,12 @@
 """The components of a graph: a map by name in v1alpha1, a list with an order in v1beta1.
 
 The order is that of the names, or a kept one. A service that is null, and an item without a name of its own, exist in
-one version alone, and are kept.
+one version alone, and are kept. v1beta1 takes one endpoint picker: of several, the first by name has the type there.
 """
 
 from collections.abc import Mapping, Sequence
 
+from hooks.api.conversion.component_pairs import PICKER
 from hooks.api.conversion.json_values import name_of_item
 from hooks.api.conversion.one_component import convert_service
 from hooks.api.conversion.versions import Version
@@ -20,12 +21,13 @@ def list_components(services: Services, saved: Components) -> tuple[list[Json], 
     former = _by_name(saved)
     made: dict[str, Json] = {}
     kept: dict[str, Json] = {}
+    pickers = sorted(name for name, one in services.items() if _is_picker(one, "componentType"))
     for name, service in services.items():
         if not isinstance(service, dict):
             kept[name] = service
             continue
         known = {key: value for key, value in former.get(name, {}).items() if key != "name"}
-        component, left = convert_service(Version.BETA, service, known)
+        component, left = convert_service(Version.BETA, service, known, is_second_picker=name in pickers[1:])
         made[name] = {"name": name, **component}
         if left:
             kept[name] = left
@@ -36,6 +38,7 @@ def map_services(components: Components, saved: Services) -> tuple[dict[str, Jso
     """The services of these components, and what they cannot say; `saved` are services with what was kept."""
     made: dict[str, Json] = {}
     kept: list[Json] = []
+    pickers = {name_of_item(one) for one in components if _is_picker(one, "type")}
     for component in components:
         name = name_of_item(component)
         if name is None or name in made:
@@ -43,13 +46,19 @@ def map_services(components: Components, saved: Services) -> tuple[dict[str, Jso
             continue
         fields = {key: value for key, value in component.items() if key != "name"}
         known = saved.get(name)
-        service, left = convert_service(Version.ALPHA, fields, known if isinstance(known, dict) else {})
+        former = known if isinstance(known, dict) else {}
+        service, left = convert_service(Version.ALPHA, fields, former, is_second_picker=bool(pickers - {name}))
         made[name] = service
         kept.append({"name": name, **left})
     unseen = {name: value for name, value in saved.items() if not isinstance(value, dict) and name not in made}
     if not _has_own_order(components):
         kept = [entry for entry in kept if len(entry) > 1]
     return {**made, **unseen}, kept
+
+
+def _is_picker(component: Json, type_field: str) -> bool:
+    """Whether it is an endpoint picker."""
+    return isinstance(component, dict) and component.get(type_field) == PICKER
 
 
 def _by_name(components: Components) -> dict[str, Mapping[str, Json]]:

@@ -8,6 +8,8 @@ Source: Dynamo operator, api/v1alpha1/shared_spec_conversion.go.
 
 from collections.abc import Mapping
 
+from hooks import contract
+from hooks.api.conversion.acceptance import ITEMS, FrameSchemas
 from hooks.api.conversion.env_sources import env_from_pair, env_pair
 from hooks.api.conversion.mounts import mounts_pair
 from hooks.api.conversion.pairs import Frame, Pair, Slot, Slots, moved, top
@@ -25,6 +27,10 @@ ROLES = frozenset({"prefill", "decode"})
 OBJECT_NAME: Slot = (Frame.OBJECT, "name")
 """The name of the component's own object, which is only read."""
 
+IS_SECOND_PICKER: Slot = (Frame.OBJECT, "another component is the endpoint picker")
+"""Whether v1beta1, in which a graph has one endpoint picker, has another one; only read."""
+
+PICKER = "epp"
 _WORKER = "worker"
 _DEFAULT_REPLICAS = 1
 _TYPE, _SUB_TYPE, _BETA_TYPE = top("componentType"), top("subComponentType"), top("type")
@@ -36,6 +42,8 @@ _MODES: Mapping[str, str] = {"intraPod": "IntraPod", "interPod": "InterPod"}
 
 def _type_to_beta(slots: Slots) -> Slots:
     sub = slots.get(_SUB_TYPE)
+    if IS_SECOND_PICKER in slots and slots.get(_TYPE) == PICKER:
+        return {}
     if slots.get(_TYPE) == _WORKER and isinstance(sub, str) and sub in ROLES:
         return {_BETA_TYPE: sub}
     return {_BETA_TYPE: slots[_TYPE]} if _TYPE in slots else {}
@@ -147,7 +155,13 @@ def _name_to_alpha(slots: Slots) -> Slots:
 
 
 _PAIRS: tuple[Pair, ...] = (
-    Pair(alpha=(_TYPE, _SUB_TYPE), beta=(_BETA_TYPE,), to_beta=_type_to_beta, to_alpha=_type_to_alpha),
+    Pair(
+        alpha=(_TYPE, _SUB_TYPE),
+        beta=(_BETA_TYPE,),
+        to_beta=_type_to_beta,
+        to_alpha=_type_to_alpha,
+        reads=(IS_SECOND_PICKER,),
+    ),
     Pair(
         alpha=(_REPLICAS,),
         beta=(_REPLICAS,),
@@ -182,8 +196,33 @@ _ONE_VERSION = frozenset(
     )
 )
 
+
+def _schemas(kind: str, alpha: tuple[str, ...], beta: tuple[str, ...]) -> FrameSchemas:
+    """The schemas of a component that stands at these paths of an object."""
+    pod, template = (*alpha, "extraPodSpec"), (*beta, "podTemplate")
+    return FrameSchemas(
+        kind,
+        {
+            Version.ALPHA: {
+                Frame.TOP: alpha,
+                Frame.META: (*alpha, "extraPodMetadata"),
+                Frame.POD: pod,
+                Frame.MAIN: (*pod, "mainContainer"),
+            },
+            Version.BETA: {
+                Frame.TOP: beta,
+                Frame.META: (*template, "metadata"),
+                Frame.POD: (*template, "spec"),
+                Frame.MAIN: (*template, "spec", "containers", ITEMS),
+                Frame.EXPERIMENTAL: (*beta, "experimental"),
+            },
+        },
+    )
+
+
 SERVICE_TABLE = Table(
     _PAIRS,
+    _schemas(contract.GRAPH.kind, ("spec", "services", ITEMS), ("spec", "components", ITEMS)),
     own=_ONE_VERSION | {_SERVICE_NAME, _NAME, (Frame.MAIN, "name"), (Frame.POD, "mainContainer")},
     carried=_CARRIED,
 )
@@ -202,6 +241,7 @@ COMPONENT_TABLE = Table(
             changing=True,
         ),
     ),
+    _schemas(contract.COMPONENT.kind, ("spec",), ("spec",)),
     own=_ONE_VERSION | {(Frame.MAIN, "name"), (Frame.POD, "mainContainer")},
     carried=_CARRIED,
 )

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from hooks.api.conversion.json_values import is_text
 from hooks.api.conversion.pairs import Frame, Pair, Slot, Slots, moved, top
-from hooks.api.conversion.request_shapes import INNER_FIELDS
+from hooks.api.conversion.request_shapes import INNER_FIELDS, REQUEST_SCHEMAS
 from hooks.api.conversion.tables import Table
 from hooks.api.conversion.versions import Version
 from hooks.k8s.types import Json
@@ -85,6 +85,7 @@ REQUEST_TABLE = Table(
             exact=frozenset({Version.ALPHA}),
         ),
     ),
+    REQUEST_SCHEMAS,
     own=frozenset(
         map(
             top,

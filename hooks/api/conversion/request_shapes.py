@@ -3,9 +3,10 @@
 A frame is an object of which some fields are converted each by itself; its place is the path in its name.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from hooks import contract
+from hooks.api.conversion.acceptance import ITEMS, FrameSchemas
 from hooks.api.conversion.json_values import name_of_item
 from hooks.api.conversion.pairs import Frame, Frames
 from hooks.api.conversion.shapes import find_main, join_containers
@@ -41,6 +42,20 @@ INNER_FIELDS: Mapping[Version, frozenset[str]] = {
     version: frozenset(inner[Frame.TOP]) for version, inner in _INNER.items()
 }
 """The fields of a spec that are frames of their own."""
+
+
+def _find_paths(version: Version, frame: Frame, path: tuple[str, ...]) -> Iterator[tuple[Frame, tuple[str, ...]]]:
+    """The paths of a frame and of those in it."""
+    yield frame, path
+    if frame is Frame.JOB_POD:
+        yield Frame.PROFILER, (*path, "containers", ITEMS)
+    for key, below in _INNER[version].get(frame, {}).items():
+        yield from _find_paths(version, below, (*path, key))
+
+
+REQUEST_SCHEMAS = FrameSchemas(
+    contract.GRAPH_REQUEST.kind, {version: dict(_find_paths(version, Frame.TOP, ("spec",))) for version in Version}
+)
 
 
 def spread_request(version: Version, spec: Mapping[str, Json]) -> Frames:

@@ -9,8 +9,9 @@ from collections.abc import Mapping
 from typing import TypeGuard
 
 from hooks import contract
+from hooks.api.conversion.acceptance import FrameSchemas
 from hooks.api.conversion.documents import convert
-from hooks.api.conversion.pairs import Pair, Slots, top
+from hooks.api.conversion.pairs import Frame, Pair, Slots, top
 from hooks.api.conversion.tables import Table
 from hooks.api.conversion.versions import Version
 from hooks.k8s.types import Json
@@ -102,6 +103,7 @@ REQUEST_STATUS_TABLE = Table(
             to_alpha=_results_to_alpha,
             changing=True,
         ),
-    )
+    ),
+    FrameSchemas(contract.GRAPH_REQUEST.kind, {version: {Frame.TOP: ("status",)} for version in Version}),
 )
 """A request's status. What has the same name in both versions is the same."""

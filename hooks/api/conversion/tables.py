@@ -3,6 +3,8 @@
 A slot with the same name in both versions is carried over. The slots of a pair are converted by its functions. What a
 version has no slot for is kept.
 
+A result never holds what the API server would refuse in its version (`acceptance`): that is left out.
+
 Nothing is lost, because every pair is checked: if the way back from its result does not lead to what was given, what
 was given is kept as well. Kept values come back only if they lead to the live ones: so live values always win.
 """
@@ -12,11 +14,15 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeVar
 
+from hooks.api.conversion.acceptance import REFUSED, FrameSchemas, accept, is_alike
 from hooks.api.conversion.json_values import same
-from hooks.api.conversion.pairs import Frame, Frames, Function, Pair, Slot, Slots
+from hooks.api.conversion.pairs import Frame, Frames, Function, Pair, Slot, Slots, moved
 from hooks.api.conversion.remembered import remembered
 from hooks.api.conversion.versions import Version
+from hooks.api.structural import SchemaNode
 from hooks.k8s.types import Json
+
+Fit = Callable[[Slots, Slots], Slots]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,7 +32,10 @@ class ConversionStep:
     source: tuple[Slot, ...]
     target: tuple[Slot, ...]
     forward: Function
+    fit: Fit
+    """What the wanted version takes of a result, beside what is read; the same object if it takes all."""
     back: Function
+    fit_back: Fit
     reads: tuple[Slot, ...]
     fills: bool
     exact: bool
@@ -50,9 +59,11 @@ class Table:
     """How an object is converted: its pairs, and the slots that exist in one version alone.
 
     Slots of all frames in `carried` are carried over. Other frames hold what only one version can say.
+    `schemas` say what each version takes.
     """
 
     pairs: tuple[Pair, ...]
+    schemas: FrameSchemas
     own: Set[Slot] = frozenset()
     carried: Set[Frame] = frozenset({Frame.TOP})
     groups: Mapping[Version, tuple[Group, Group]] = field(init=False)
@@ -60,11 +71,12 @@ class Table:
 
     def __post_init__(self) -> None:
         """Group the pairs, and index their slots by frame and name, both by the version that results."""
-        parts = [[pair for pair in self.pairs if pair.changing is is_changing] for is_changing in (False, True)]
+        pairs = (*self.pairs, *self._find_stricter_pairs())
+        parts = [[pair for pair in pairs if pair.changing is is_changing] for is_changing in (False, True)]
         groups: dict[Version, tuple[Group, Group]] = {}
         converted: dict[Version, dict[Slot, Place]] = {}
         for version in Version:
-            steps = [tuple(_step(pair, version) for pair in part) for part in parts]
+            steps = [tuple(_step(pair, version, self.schemas) for pair in part) for part in parts]
             groups[version] = (_group(steps[0], remember=True), _group(steps[1], remember=False))
             converted[version] = {
                 slot: (at, slot) for at, taken in enumerate(steps) for step in taken for slot in step.source
@@ -73,6 +85,12 @@ class Table:
         places = {version: _by_frame({**dict.fromkeys(own), **converted[version]}) for version in Version}
         object.__setattr__(self, "groups", groups)
         object.__setattr__(self, "places", places)
+
+    def _find_stricter_pairs(self) -> list[Pair]:
+        """Pairs for the slots that would be carried over, and that one version takes fewer values of."""
+        known = frozenset(self.own).union(*((*pair.alpha, *pair.beta) for pair in self.pairs))
+        stricter = frozenset[Slot]().union(*map(self.schemas.find_stricter, self.carried))
+        return [moved(slot, slot) for slot in sorted(stricter - known)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,8 +190,10 @@ def _take_all(steps: tuple[ConversionStep, ...], given: Slots, saved: Slots) -> 
         reads = _pick(given, step.reads) if step.reads else _NO_SLOTS
         made = _restore(step, own, former, reads) if former else None
         if made is None:
-            made = step.forward({**own, **reads} if reads else own)
-            if not step.exact and not same(step.back({**made, **reads} if reads else made), own):
+            converted = step.forward({**own, **reads} if reads else own)
+            made = step.fit(converted, reads)
+            is_exact = step.exact and made is converted and step.fit_back(own, reads) is own
+            if not is_exact and not _leads_back(step, made, own, reads):
                 kept.update(own or dict.fromkeys(step.source))
         result.update(made)
     return _by_frame(result), _by_frame(kept)
@@ -183,17 +203,22 @@ def _restore(step: ConversionStep, had: Slots, former: Slots, reads: Slots) -> S
     """What was kept, as it is or over what is made now, if it leads to the live values; otherwise None."""
     if step.fills:
         former = {slot: value for slot, value in former.items() if value is not None}
-    if same(step.back({**former, **reads}), had):
+    if _leads_back(step, former, had, reads):
         return former
-    mixed = {**step.forward({**had, **reads}), **former}
-    return mixed if same(step.back({**mixed, **reads}), had) else None
+    mixed = step.fit({**step.forward({**had, **reads}), **former}, reads)
+    return mixed if _leads_back(step, mixed, had, reads) else None
+
+
+def _leads_back(step: ConversionStep, made: Slots, had: Slots, reads: Slots) -> bool:
+    """Whether the way back leads from what is made to what was there."""
+    return same(step.fit_back(step.back({**made, **reads}), reads), had)
 
 
 def _pick(slots: Slots, wanted: tuple[Slot, ...]) -> dict[Slot, Json]:
     return {slot: slots[slot] for slot in wanted if slot in slots}
 
 
-def _step(pair: Pair, version: Version) -> ConversionStep:
+def _step(pair: Pair, version: Version, schemas: FrameSchemas) -> ConversionStep:
     """The pair in the direction to `version`."""
     alpha, beta = (pair.alpha, pair.to_alpha), (pair.beta, pair.to_beta)
     (source, back), (target, forward) = (alpha, beta) if version is Version.BETA else (beta, alpha)
@@ -201,11 +226,33 @@ def _step(pair: Pair, version: Version) -> ConversionStep:
         source=source,
         target=target,
         forward=forward,
+        fit=_fit(pair, version, schemas),
         back=back,
+        fit_back=_fit(pair, version.other, schemas),
         reads=pair.reads,
         fills=pair.fills,
         exact=version in pair.exact,
     )
+
+
+def _fit(pair: Pair, version: Version, schemas: FrameSchemas) -> Fit:
+    """What `version` takes of the slots that the pair makes for it."""
+    is_alpha = version is Version.ALPHA
+    slots, others = (pair.alpha, pair.beta) if is_alpha else (pair.beta, pair.alpha)
+    known = {slot: schema for slot in slots if (schema := schemas.find(version, slot)) is not None}
+    if not known or (pair.same_value and is_alike(known[slots[0]], schemas.find(version.other, others[0]))):
+        return lambda made, _reads: made
+    fill = (pair.to_alpha if is_alpha else pair.to_beta) if pair.fills else None
+    return partial(_take_accepted, known, fill)
+
+
+def _take_accepted(schemas: Mapping[Slot, SchemaNode], fill: Function | None, made: Slots, reads: Slots) -> Slots:
+    """The slots without what their schemas refuse; what `fill` makes of nothing stands for what is left out."""
+    left = {slot: accept(value, schemas[slot]) if slot in schemas else value for slot, value in made.items()}
+    if all(left[slot] is value for slot, value in made.items()):
+        return made
+    filled = _take_accepted(schemas, None, fill(reads), reads) if fill else _NO_SLOTS
+    return {**filled, **{slot: value for slot, value in left.items() if value is not REFUSED}}
 
 
 def _group(steps: tuple[ConversionStep, ...], *, remember: bool) -> Group:

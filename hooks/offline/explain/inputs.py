@@ -8,10 +8,10 @@ from typing import Any, get_args, get_origin
 
 from pydantic import ValidationError
 
+from hooks.api.structural import schema_of
 from hooks.component.subject import ComponentType
 from hooks.crds.definitions import read_root_schema
 from hooks.crds.paths import name_path
-from hooks.crds.stored import schema_of
 from hooks.k8s import kinds
 from hooks.k8s.private_fields import SECRET_FIELDS
 from hooks.k8s.types import Json, Manifest, ReadManifest, gvk_of, name_of

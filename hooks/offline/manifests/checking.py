@@ -15,7 +15,7 @@ from hooks.k8s.types import GroupVersionKind, Manifest, plural_of
 from hooks.metacontroller.controllers import OUR_KINDS, declared_kinds
 from hooks.offline.manifests.across import find_collisions, find_services, find_shared_sets, find_shared_slips
 from hooks.offline.manifests.document import Document, Fault, sort_faults
-from hooks.offline.manifests.reading import Loaded
+from hooks.offline.manifests.loaded import Loaded
 from hooks.offline.manifests.two_meanings import find_two_meanings
 from hooks.offline.rendering import Rendered, render
 from hooks.problems import Problem
@@ -83,7 +83,7 @@ def check_rendered(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Examined:
+class Examined:
     """What was found in one document; `fits` says that its schema has nothing against it."""
 
     faults: frozenset[Fault]
@@ -91,16 +91,17 @@ class _Examined:
     fits: bool
 
 
-def _examine(documents: Sequence[Document], *, settings: Settings, installed: frozenset[str] | None) -> list[_Examined]:
-    return [_examine_one(document, settings, installed) for document in documents]
+def _examine(documents: Sequence[Document], *, settings: Settings, installed: frozenset[str] | None) -> list[Examined]:
+    return [examine(document, settings, installed) for document in documents]
 
 
-def _examine_one(document: Document, settings: Settings, installed: frozenset[str] | None) -> _Examined:
+def examine(document: Document, settings: Settings, installed: frozenset[str] | None) -> Examined:
+    """What its schema and the rules find in one document."""
     of_schema = check_document(document)
     verdict = _judge(document, settings, installed) if document.is_ours else Verdict(problems=())
     of_rules = drop_repetitions(verdict.problems, (fault.problem for fault in of_schema))
     warnings = (*verdict.warnings, *find_two_meanings(document))
-    return _Examined(
+    return Examined(
         faults=frozenset({*of_schema, *map(document.place_written, of_rules)}),
         warnings=frozenset(map(document.place_written, warnings)),
         fits=not of_schema,
@@ -108,7 +109,7 @@ def _examine_one(document: Document, settings: Settings, installed: frozenset[st
 
 
 def _sum_up(
-    loaded: Loaded, settings: Settings, examined: Iterable[_Examined], installed: frozenset[str] | None
+    loaded: Loaded, settings: Settings, examined: Iterable[Examined], installed: frozenset[str] | None
 ) -> Checked:
     """The problems of all documents, and those between documents."""
     faults, warnings = set(loaded.unreadable), set(loaded.namesakes)
@@ -191,12 +192,13 @@ def _judge(document: Document, settings: Settings, installed: frozenset[str] | N
     if document.beta is None:
         return verdict
     return Verdict(
-        problems=(*_find_beta_problems(document.beta), *_as_written(document, verdict.problems)),
+        problems=(*find_beta_problems(document.beta), *_as_written(document, verdict.problems)),
         warnings=(*find_v1beta1_warnings(document.beta), *map(document.as_written, verdict.warnings)),
     )
 
 
-def _find_beta_problems(beta: Manifest) -> Iterator[Problem]:
+def find_beta_problems(beta: Manifest) -> Iterator[Problem]:
+    """The problems of an object of v1beta1 by the rules that only this version has."""
     yield from find_v1beta1_problems(beta)
     if beta["kind"] == contract.GRAPH_REQUEST.kind:
         from hooks.graph.request.asked_rules import find_written_problems  # noqa: PLC0415 - few manifests are requests
@@ -208,7 +210,7 @@ def _as_written(document: Document, problems: Iterable[Problem]) -> tuple[Proble
     """Problems of the object as v1alpha1, with the paths that were written; v1beta1's own rules leave some out."""
     if document.beta is None:
         return tuple(problems)
-    return drop_repetitions(map(document.as_written, problems), _find_beta_problems(document.beta))
+    return drop_repetitions(map(document.as_written, problems), find_beta_problems(document.beta))
 
 
 def _render(

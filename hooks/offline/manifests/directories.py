@@ -28,6 +28,7 @@ _TEMPLATE = re.compile(
 )
 """An action of Go's templates; a chat template in braces is none."""
 _PLACEHOLDERS = ("{{", "{%")
+_EXPRESSION = re.compile(r"\{\{|\{%|\$\{")
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +126,11 @@ def is_blank(text: str) -> bool:
 def is_template(text: str) -> bool:
     """Whether a file is a template of Helm."""
     return _TEMPLATE.search(text) is not None
+
+
+def has_expression(text: str) -> bool:
+    """Whether a text has what an expression of a template begins with; it may mean something else."""
+    return _EXPRESSION.search(text) is not None
 
 
 def means_dynamo(value: Any) -> bool:

@@ -12,6 +12,7 @@ from hooks.k8s.yaml_reader import YamlDocument
 from hooks.offline.manifests.built.reading import read_built
 from hooks.offline.manifests.directories import (
     SUFFIXES,
+    has_expression,
     is_blank,
     is_kustomization,
     is_template,
@@ -102,7 +103,17 @@ def _read_text(file: InputFile, text: str, namespace: str) -> Loaded:
     loaded = _read_named(file, objects, namespace) if file.is_named else read_found(file.name, objects, namespace)
     if loaded.skipped:
         return _skip(file, text, _NO_KIND)
-    return replace(loaded, unreadable=(*loaded.unreadable, *broken))
+    return _say_template(text, replace(loaded, unreadable=(*loaded.unreadable, *broken)))
+
+
+def _say_template(text: str, loaded: Loaded) -> Loaded:
+    """What was read; of a template only that it is one."""
+    if not has_expression(text):
+        return loaded
+    from hooks.offline.manifests.templates import find_template  # noqa: PLC0415 - loads all rules, few files need them
+
+    template = find_template(text, loaded)
+    return loaded if template is None else Loaded(documents=(), unreadable=(template,))
 
 
 _NO_KIND = "it holds no object with a kind"
@@ -115,7 +126,7 @@ def _find_other_use(file: InputFile, text: str) -> str:
     if file.input_of:
         return file.input_of
     if is_template(text):
-        return "it is a template: build it, and pipe what that prints"
+        return f"it {rules.TEMPLATE.text}"
     return "" if "kind" in text else _NO_KIND
 
 

@@ -64,7 +64,7 @@ _FEATURE = fields({"enabled": st.booleans(), "mode": _some("intraPod", "InterPod
 SERVICE = fields(
     {
         **_COMMON,
-        "componentType": _some("worker", "frontend", "prefill"),
+        "componentType": _some("worker", "frontend", "prefill", "epp", "main"),
         "subComponentType": _some("prefill", "decode", "x"),
         "serviceName": _NAMES,
         "dynamoNamespace": _NAMES,
@@ -94,7 +94,7 @@ SERVICE = fields(
 COMPONENT = fields(
     {
         **_COMMON,
-        "type": _some("worker", "frontend", "prefill", "decode"),
+        "type": _some("worker", "frontend", "prefill", "decode", "epp"),
         "sharedMemorySize": _TEXTS,
         "compilationCache": fields({"pvcName": _NAMES, "mountPath": _some("/a", "/b")}),
         "frontendSidecar": _NAMES,

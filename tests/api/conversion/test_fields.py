@@ -159,7 +159,7 @@ KEPT_OF_ALPHA = {
         beta_main(image="i"),
     ),
     "fields of v1beta1": ({"podTemplate": {"spec": {}}, "type": "x", "experimental": {}, "name": "y"}, beta()),
-    "wrong types": ({"envs": "x", "volumeMounts": 3, "extraPodSpec": "y", "resources": [1]}, beta_main(env="x")),
+    "wrong types": ({"envs": "x", "volumeMounts": 3, "extraPodSpec": "y", "resources": [1]}, beta()),
 }
 
 

@@ -125,7 +125,10 @@ def test_what_is_no_manifest_has_no_problem_and_is_counted(files: dict[str, str]
         (f"{graph()}---\na: [\n", "is not valid YAML"),
         (f"{graph()}---\nspec: {{}}\n", "apiVersion: is missing"),
         (f"{graph()}---\n{graph()}", "a second DynamoGraphDeployment named g"),
-        (graph().replace("image: i:0.9.1", "image: '{{ messages }}', imagePullPolice: x"), "imagePullPolice"),
+        (
+            graph().replace("image: i:0.9.1", "image: i:0.9.1, args: ['{{ x }}'], imagePullPolice: x"),
+            "imagePullPolice",
+        ),
     ],
     ids=["misspelt kind", "no apiVersion", "no kind", "other version", "broken", "half", "twice", "braces in a value"],
 )
