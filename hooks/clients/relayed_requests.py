@@ -59,13 +59,7 @@ class RelayedRequests:
 
 
 def _name_address(request: LoadRequest, target: EngineTarget, usual: int) -> NamedAddress:
-    """The address of a target as that of its pod; a request does not name the pod's uid.
-
-    Raises:
-        InvalidRequest: it ends with no port.
-    """
+    """The address of a target as that of its pod; a request does not name the pod's uid."""
     host, _, port = target.address.removeprefix("http://").rpartition(":")
-    if not port.isdecimal():
-        raise InvalidRequest(f"{target.address[:_MAX_QUOTED]!r} is no address of an engine")
     own = 0 if int(port) == usual else int(port)
     return NamedAddress(request.namespace, target.pod, "", host.strip("[]"), own)

@@ -96,7 +96,7 @@ def describe_doubt(named: NamedAddress, reason: str) -> str:
 def _read_system_ports(pod: ReadManifest) -> Iterator[Json]:
     """The ports at which the pod's spec says that Dynamo's system server listens."""
     for field in ("containers", "initContainers"):
-        for container in pod["spec"].get(field) or ():
+        for container in (pod.get("spec") or {}).get(field) or ():
             for port in container.get("ports") or ():
                 if port.get("name") == contract.SYSTEM_PORT_NAME:
                     yield port.get("containerPort")

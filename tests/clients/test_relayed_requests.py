@@ -43,6 +43,7 @@ class Relay:
             send=self.send,
             confirm=models.confirm if self.is_strict else confirm_all,
             check=pods.check if self.is_strict else None,
+            engine_port=9090,
         )
         return relayed.take("default", name, body, UNKNOWN)
 
@@ -74,6 +75,10 @@ FORGED = {
     "another address": (
         msgspec.structs.replace(WANTED, targets=(ENGINE, EngineTarget(address="http://10.0.0.9:80", pod="w0"))),
         "its address 10.0.0.9 is not an address of pod w0",
+    ),
+    "another port": (
+        msgspec.structs.replace(WANTED, targets=(EngineTarget(address="http://10.0.0.1:22", pod="w0"),)),
+        "no container of pod w0 has the port 22 under the name system",
     ),
     "no such pod": (
         msgspec.structs.replace(WANTED, targets=(EngineTarget(address="http://10.0.0.1:9090", pod="x"),)),

@@ -9,8 +9,12 @@ from hooks.model.pod_addresses import AddressVerdict, NamedAddress, judge_addres
 CORRECT = "; correct the EndpointSlice, or let a Service's selector write it"
 
 
-def named(address: str = "10.0.0.1", uid: str = "u1") -> NamedAddress:
-    return NamedAddress("default", "w0", uid, address)
+def named(address: str = "10.0.0.1", uid: str = "u1", port: int = 0) -> NamedAddress:
+    return NamedAddress("default", "w0", uid, address, port)
+
+
+def listening(field: str, *ports: dict[str, Any]) -> dict[str, Any]:
+    return {**pod("10.0.0.1"), "spec": {field: [{"name": "main"}, {"name": "runtime", "ports": [*ports]}]}}
 
 
 def pod(*addresses: str, phase: str = "Running", uid: str = "u1", **status: Any) -> dict[str, Any]:
@@ -26,6 +30,8 @@ OWN = {
     "another form of it": (named("fd00:0:0::0001"), pod("FD00::1")),
     "no uid": (named(uid=""), pod("10.0.0.1", uid="u2")),
     "only podIP": (named(), pod(podIP="10.0.0.1")),
+    "its port": (named(port=8081), listening("containers", {"name": "system", "containerPort": 8081})),
+    "a runtime's port": (named(port=8081), listening("initContainers", {"name": "system", "containerPort": 8081})),
     "not ready yet": (named(), pod("10.0.0.1", phase="Pending")),
     "in its node's network": (named("192.168.0.5"), pod("192.168.0.5", hostIP="192.168.0.5")),
 }
@@ -47,6 +53,12 @@ FOREIGN: dict[str, tuple[NamedAddress, Any, str]] = {
         "its address 1.2.3.4 is not an address of pod w0",
     ),
     "another uid": (named(), pod("10.0.0.1", uid="u2"), "the uid that its EndpointSlice names is not that of pod w0"),
+    "a port of another name": (
+        named(port=6379),
+        listening("containers", {"name": "redis", "containerPort": 6379}, {"name": "system", "containerPort": 8081}),
+        "no container of pod w0 has the port 6379 under the name system",
+    ),
+    "a port of none": (named(port=1), pod("10.0.0.1"), "no container of pod w0 has the port 1 under the name system"),
     "succeeded": (
         named(),
         pod("10.0.0.1", phase="Succeeded"),
