@@ -67,7 +67,10 @@ def test_hooks_read_pods_where_the_chart_lets_them(
     assert [found["kind"] for found in granted] == (
         ["Role", "RoleBinding"] if is_restricted else ["ClusterRole", "ClusterRoleBinding"]
     )
-    assert granted[0]["rules"] == [{"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]}]
+    assert granted[0]["rules"] == [
+        {"apiGroups": ["nvidia.com"], "resources": ["dynamomodels"], "verbs": ["get"]},
+        {"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]},
+    ]
     for found in granted:
         admin.create(found, strict=True)
     try:

@@ -20,11 +20,8 @@ GONE = "2026-03-01T12:00:00Z"
 WITH_LABEL = {contract.LABEL_INSTALLATION: "blue"}
 
 
-def asked(adapter: Adapter | None = A, *former: str, **fields: Any) -> LoadRequest:
-    return LoadRequest(
-        **{"namespace": "default", "name": "m", "uid": "u-m", "generation": 1, "adapter": adapter, "former": former}
-        | fields
-    )
+def asked(adapter: Adapter | None = A, *former: str, uid: str = "u-m", generation: int = 1) -> LoadRequest:
+    return LoadRequest(namespace="default", name="m", uid=uid, generation=generation, adapter=adapter, former=former)
 
 
 @pytest.mark.parametrize(
