@@ -23,7 +23,7 @@ _OWN_STATUS = frozenset({FRONTEND, TRTLLM})
 """Modules that end with status 1 at a flag that they do not know; the others leave it to their parser."""
 
 
-class Part(StrEnum):
+class LackKind(StrEnum):
     """What an image can lack."""
 
     PROGRAM = "program"
@@ -39,7 +39,7 @@ class Lack:
     `span` says which releases have it. `exit_code` is how the container ends; 0 if it runs on.
     """
 
-    part: Part
+    part: LackKind
     name: str
     by: str
     span: Span
@@ -64,16 +64,16 @@ def _of_run(run: Run, image: str, names: Iterable[str], runs: Iterable[Run]) -> 
     program = run.program.rpartition("/")[2]
     is_asked = run.is_asked or any(one.program in _LOOKING and program in one.words for one in runs)
     if (span := find_program(program, image)) is not None and not is_asked:
-        yield Lack(part=Part.PROGRAM, name=program, by="", span=span, exit_code=NOT_FOUND)
+        yield Lack(part=LackKind.PROGRAM, name=program, by="", span=span, exit_code=NOT_FOUND)
     if not run.module:
         return
     if (span := find_module(run.module, image)) is not None:
-        yield Lack(part=Part.MODULE, name=run.module, by=run.module, span=span, exit_code=_NO_MODULE)
+        yield Lack(part=LackKind.MODULE, name=run.module, by=run.module, span=span, exit_code=_NO_MODULE)
     status = _NO_MODULE if run.module in _OWN_STATUS else _USAGE
     for flag in run.flags:
         if (span := find_flag(run.module, flag)) is not None:
-            yield Lack(part=Part.FLAG, name=flag, by=run.module, span=span, exit_code=status)
+            yield Lack(part=LackKind.FLAG, name=flag, by=run.module, span=span, exit_code=status)
     for name in names:
         if (span := find_variable(run.module, name)) is not None:
             code = _NO_MODULE if name in FATAL_VARIABLES else 0
-            yield Lack(part=Part.VARIABLE, name=name, by=run.module, span=span, exit_code=code)
+            yield Lack(part=LackKind.VARIABLE, name=name, by=run.module, span=span, exit_code=code)

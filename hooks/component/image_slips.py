@@ -8,7 +8,7 @@ from hooks.component.backends.command_line import CommandLine
 from hooks.component.defaults import frontend, resolve_typical
 from hooks.component.fragments import MAIN_CONTAINER
 from hooks.component.image_contents import MODULE_OF
-from hooks.component.image_fit import Lack, Part, find_lacks
+from hooks.component.image_fit import Lack, LackKind, find_lacks
 from hooks.component.image_flags import FRONTEND
 from hooks.component.image_names import image_of
 from hooks.component.programs import find_misreading
@@ -109,16 +109,16 @@ def _say(lack: Lack, one: _Written) -> Problem:
     remedy = f"write {lack.span.instead}" if lack.span.instead else "remove it"
     path = _path_of(lack, one)
     match lack.part:
-        case Part.PROGRAM:
+        case LackKind.PROGRAM:
             other = "let another program start it, or take an image that has it"
             return rules.PROGRAM_LACKS.at(path, image=image, name=lack.name, span=span, remedy=other)
-        case Part.MODULE:
+        case LackKind.MODULE:
             other = f"run {lack.span.instead}" if lack.span.instead else "take an image that has it"
             said = f", which Dynamo has {span}" if span else ", whose engine it does not have"
             return rules.MODULE_LACKS.at(path, image=image, name=lack.name, span=said, remedy=other)
-        case Part.FLAG:
+        case LackKind.FLAG:
             return rules.FLAG_LACKS.at(path, module=lack.by, name=lack.name, span=span, version=version, remedy=remedy)
-        case Part.VARIABLE:
+        case LackKind.VARIABLE:
             outcome = "ends at once" if lack.exit_code else "ignores it"
             return rules.VARIABLE_LACKS.at(
                 path, module=lack.by, name=lack.name, span=span, version=version, outcome=outcome, remedy=remedy
@@ -126,7 +126,7 @@ def _say(lack: Lack, one: _Written) -> Problem:
 
 
 def _path_of(lack: Lack, one: _Written) -> FieldPath:
-    if lack.part is Part.VARIABLE:
+    if lack.part is LackKind.VARIABLE:
         return next((path for path, entry in one.envs if entry.get("name") == lack.name), one.path)
     args = [str(word) for word in one.container.get("args") or ()]
     return one.path / ("args" if any(lack.name in word for word in args) else "command")

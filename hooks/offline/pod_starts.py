@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from hooks import contract
 from hooks.component.backends.command_line import CommandLine
 from hooks.component.image_contents import LISTENING, SYSTEM
-from hooks.component.image_fit import Lack, Part, find_lacks
+from hooks.component.image_fit import Lack, LackKind, find_lacks
 from hooks.component.programs import Misreading, Run, find_misreading, read_runs
 from hooks.component.runtime_version import RuntimeVersion, parse_version, resolve_sidecar_version
 from hooks.component.served_ports import find_ports
@@ -105,22 +105,22 @@ def _say_misread(found: Misreading) -> str:
 def _say_lack(lack: Lack, runs: Iterable[Run]) -> tuple[int, str]:
     """The exit code, and what is said at the end."""
     match lack.part:
-        case Part.PROGRAM if any(run.program.rpartition("/")[2] == lack.name and run.in_script for run in runs):
+        case LackKind.PROGRAM if any(run.program.rpartition("/")[2] == lack.name and run.in_script for run in runs):
             return lack.exit_code, f"/bin/sh: 1: {lack.name}: not found"
-        case Part.PROGRAM:
+        case LackKind.PROGRAM:
             return NO_START, f'exec: "{lack.name}": executable file not found in $PATH'
-        case Part.MODULE:
+        case LackKind.MODULE:
             return lack.exit_code, f"No module named {lack.name}"
-        case Part.FLAG:
+        case LackKind.FLAG:
             return lack.exit_code, f"error: unrecognized arguments: {lack.name}"
-        case Part.VARIABLE:
+        case LackKind.VARIABLE:
             return lack.exit_code, f"ValueError: {lack.name}"
 
 
 def _explain(lack: Lack, image: str) -> str:
     instead = f"; write {lack.span.instead}" if lack.span.instead else ""
     span = str(lack.span)
-    what = lack.name if lack.part in {Part.PROGRAM, Part.MODULE} else f"{lack.by} {lack.name}"
+    what = lack.name if lack.part in {LackKind.PROGRAM, LackKind.MODULE} else f"{lack.by} {lack.name}"
     return f"{what} is there {span}, and not in {image!r}{instead}" if span else f"{image!r} does not have its engine"
 
 
