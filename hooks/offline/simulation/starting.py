@@ -61,8 +61,7 @@ def read_processor_seconds(process_id: int) -> float:
     Source: proc_pid_stat(5), utime and stime.
     """
     try:
-        text = Path(f"/proc/{process_id}/stat").read_text()
+        fields = Path(f"/proc/{process_id}/stat").read_text().rpartition(")")[2].split()
     except OSError:
         return 0.0
-    fields = text.rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
