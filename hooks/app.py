@@ -15,14 +15,12 @@ from flask import Flask, Response, g, request
 
 from hooks import contract
 from hooks.api.base import build_models
-from hooks.clients.acting_prober import ActingProber
+from hooks.clients.acting_prober import set_up_only_prober
 from hooks.clients.api_server import ApiServer
 from hooks.clients.etcd import EtcdClient
 from hooks.clients.key_removal import KeyRemoval
-from hooks.clients.model_reader import find_confirm
 from hooks.clients.namespace_locks import RETRY_SECONDS, Hold, Look
 from hooks.clients.pod_reader import PodReader
-from hooks.clients.prober_lease import OnlyPod
 from hooks.clients.query_reader import NO_SOURCE, find_reader
 from hooks.component import removal
 from hooks.component import sync as component
@@ -61,7 +59,6 @@ from hooks.metacontroller.wire import (
 from hooks.model import sync as model
 from hooks.model.asking import Asking, AskProber
 from hooks.model.pod_addresses import CheckAddresses, write_verdicts
-from hooks.model.prober_client import ProberClient
 from hooks.model.prober_messages import write_message
 from hooks.policy.conditions import reference_of
 from hooks.serving.call_report import report_call
@@ -191,16 +188,10 @@ def served_hooks(
     `source` is given). Without it, no key is deleted, no engine is called whose address must be its pod's, and causes
     are vaguer.
     """
-    ask = ask_prober or _find_prober(settings, server).ask
+    ask = ask_prober or set_up_only_prober(settings, server).ask
     look = check or PodReader(server, new_seconds=settings.lora_mandate).check
     drop = KeyRemoval(server=server, etcd=EtcdClient.at(settings.etcd_address)).drop
     return all_hooks(ask, drop, look, source or find_reader(server, {}))
-
-
-def _find_prober(settings: Settings, server: ApiServer | None) -> ActingProber:
-    """The prober of the only hooks pod."""
-    own = ProberClient(settings.prober_url)
-    return ActingProber(own=own, turns=OnlyPod(prober=own), confirm=find_confirm(settings, server))
 
 
 def _drop_first(drop_keys: DropKeys) -> Sync:

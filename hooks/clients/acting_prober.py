@@ -8,7 +8,7 @@ from functools import partial
 from typing import NoReturn
 
 from hooks.clients.api_server import ApiServer
-from hooks.clients.model_reader import Confirm, confirm_all
+from hooks.clients.model_reader import Confirm, confirm_all, find_confirm
 from hooks.clients.prober_lease import TICK_SECONDS, LeaseTurns, OnlyPod, SharedLease, Standing
 from hooks.errors import LeaveAlone, ProberUnavailable
 from hooks.model.prober_client import RELAY_PATH, RETRY_SECONDS, ProberClient
@@ -106,6 +106,12 @@ def set_up_prober(settings: Settings, port: int, token: Callable[[], str] | None
     if token is None:
         return ActingProber(own=own, turns=NoTurns("no --relay-token-file is given, which several hooks pods need"))
     return ActingProber(own=own, turns=_share_lease(settings, own, port), token=token)
+
+
+def set_up_only_prober(settings: Settings, server: ApiServer | None) -> ActingProber:
+    """The prober of the only hooks pod, which acts as long as these hooks run."""
+    own = ProberClient(settings.prober_url)
+    return ActingProber(own=own, turns=OnlyPod(prober=own), confirm=find_confirm(settings, server))
 
 
 def _share_lease(settings: Settings, own: ProberClient, port: int) -> LeaseTurns:
