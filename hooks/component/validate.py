@@ -169,7 +169,7 @@ def _replacing(component: ComponentDeployment, review: Review) -> Replacing:
     is_multinode = component.spec.is_multinode
     return Replacing(
         subject=resolve_subject(component, review.settings),
-        annotations=component.spec.annotations,
+        annotations=_begin(component.spec, review.old),
         has_groups=is_multinode,
         has_numbers=is_multinode and review.settings.lws_gangs is not Switch.ON,
     )
