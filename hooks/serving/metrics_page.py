@@ -14,13 +14,13 @@ from prometheus_flask_exporter import PrometheusMetrics
 from prometheus_flask_exporter.multiprocess import GunicornInternalPrometheusMetrics
 
 from hooks.errors import ProberUnavailable
-from hooks.exchange.asking import MIB, Limits, Unanswered, open_client
+from hooks.exchange.asking import MIB, Allowance, Unanswered, open_client
 
 MULTIPROCESS_DIR = "PROMETHEUS_MULTIPROC_DIR"
 """Variable with the directory where the server's processes keep their values; set before this module is imported."""
 
 PROBER_PAGE = "/metrics/prober"
-_LIMITS = Limits(seconds=2.0, most_bytes=16 * MIB)
+_LIMITS = Allowance(seconds=2.0, most_bytes=16 * MIB)
 
 
 class _PageOfAllProcesses(GunicornInternalPrometheusMetrics):  # type: ignore[misc]  # the exporter has no types
@@ -62,7 +62,7 @@ def serve_prober_page(app: Flask, url: str) -> None:
         try:
             found = client.ask("GET", f"{url.rstrip('/')}/metrics", limits=_LIMITS, headers={})
         except Unanswered as error:
-            raise ProberUnavailable("the prober gives no answer that can be used, so it shows no metrics") from error
+            raise ProberUnavailable("the prober does not answer, so it shows no metrics") from error
         finally:
             client.close()
         if found.status != HTTPStatus.OK:

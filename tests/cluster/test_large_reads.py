@@ -53,13 +53,11 @@ def test_large_pods_of_one_tenant_keep_no_other_waiting(admin: ApiClient, api: A
             api.create(write_pod(f"p-{number}", LARGE, call=str(number % CALLS)))
         for number in range(3):
             other.create(write_pod(f"p-{number}", 10))
-        began = time.monotonic()
         with ThreadPoolExecutor(2 * CALLS) as pool:
             attacks = [pool.submit(reader.read, [query(api, call=str(number))]) for number in range(CALLS)]
             others = [pool.submit(reader.read, [query(other)]) for _ in range(4)]
             of_others = [answer for one in others for answer in one.result().values()]
             of_attacks = [answer for one in attacks for answer in one.result().values()]
-        print(f"{time.monotonic() - began:.1f} s, {[(len(one.objects), one.size, one.fault) for one in of_attacks]}")
         assert [(len(one.objects), one.fault) for one in of_others] == [(3, "")] * 4
         assert all(one.size <= OF_ONE_READ for one in of_attacks)
         time.sleep(3.5)  # nothing that was read is used again after that
