@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import quote
 
 from hooks.clients.manifests import check_manifest, read_continue, read_items
-from hooks.exchange.asking import MIB, HttpClient, Limits, Reply, Unanswered
+from hooks.exchange.asking import MIB, Allowance, HttpClient, Reply, Unanswered
 from hooks.exchange.connections import BoundedAdapter
 from hooks.exchange.documents import Unreadable, parse_object
 from hooks.k8s.names import is_dns_label, is_subdomain
@@ -111,7 +111,7 @@ class ApiServer:
 
 
 @dataclass(slots=True)
-class Taken:
+class BytesTaken:
     """The bytes of all answers so far."""
 
     size: int = 0
@@ -126,7 +126,7 @@ class Conversation:
     seconds: float
     until: float
     most_bytes: int = MOST_BYTES
-    taken: Taken = field(default_factory=Taken)
+    taken: BytesTaken = field(default_factory=BytesTaken)
 
     def limited(self, most_bytes: int) -> "Conversation":
         """The same conversation, with answers of at most so many bytes."""
@@ -156,7 +156,7 @@ class Conversation:
             headers = write_headers(write_bearer(self.server.token_file.read_text().strip()), method, body, form)
         except OSError as error:
             raise Refused(f"{method} {path}: {error}", why="the account's token cannot be read") from error
-        request, limits = f"{method} {path}", Limits(seconds=left, most_bytes=self.most_bytes)
+        request, limits = f"{method} {path}", Allowance(seconds=left, most_bytes=self.most_bytes)
         try:
             reply = ask_server(self.client, request, self.server.url + path, headers=headers, body=body, limits=limits)
         except TooLarge:
@@ -196,7 +196,7 @@ def ask_server(
     *,
     headers: Mapping[str, str],
     body: Mapping[str, Any] | None,
-    limits: Limits,
+    limits: Allowance,
 ) -> Reply:
     """The reply to a request, which is named as in messages: its method, a space, and the rest.
 
@@ -207,9 +207,11 @@ def ask_server(
     try:
         return client.ask(request.partition(" ")[0], url, limits=limits, headers=headers, body=data)
     except Unanswered as unanswered:
-        kind = TooLarge if unanswered.is_too_large else Refused
-        is_unreachable = unanswered.is_unreachable
-        raise kind(f"{request}: {unanswered}", why=str(unanswered), is_unreachable=is_unreachable) from unanswered
+        if unanswered.is_too_large:
+            raise TooLarge(f"{request}: {unanswered}", why=str(unanswered)) from unanswered
+        # The same text for the same cause, because it becomes part of a status.
+        why = "the API server does not answer in time" if unanswered.is_late else _UNREADABLE
+        raise Refused(f"{request}: {unanswered}", why=why, is_unreachable=unanswered.is_unreachable) from unanswered
 
 
 def write_bearer(token: str) -> str:

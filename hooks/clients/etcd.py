@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from http import HTTPStatus
 from urllib.parse import urlsplit
 
-from hooks.exchange.asking import MIB, HttpClient, Limits, Unanswered, open_client
+from hooks.exchange.asking import MIB, Allowance, HttpClient, Unanswered, open_client
 from hooks.exchange.documents import Unreadable, parse_object
 from hooks.metacontroller.effects import DropReport, EtcdPrefixDrop
 
@@ -61,7 +61,7 @@ def _drop_at(client: HttpClient, url: str, prefix: str, seconds: float) -> str:
     parts = urlsplit(url)
     member = parts.netloc.rpartition("@")[2]
     body = {"key": _encode(prefix.encode()), "range_end": _encode(_end_of(prefix.encode()))}
-    limits, headers = Limits(seconds=seconds, most_bytes=MIB), {"Content-Type": "application/json"}
+    limits, headers = Allowance(seconds=seconds, most_bytes=MIB), {"Content-Type": "application/json"}
     try:
         reply = client.ask("POST", url + _PATH, limits=limits, headers=headers, body=json.dumps(body).encode())
     except Unanswered as unanswered:

@@ -44,7 +44,7 @@ class Unanswered(Exception):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class Allowance:
     """The seconds of a whole exchange, and the most bytes of the body.
 
     `is_endless`: the seconds are those until a connection is there; what comes over it has no end, such as a log.
@@ -80,7 +80,7 @@ class HttpClient:
     proxies: Mapping[str, str] = field(default_factory=dict)
 
     def ask(
-        self, method: str, url: str, *, limits: Limits, headers: Mapping[str, str], body: bytes | None = None
+        self, method: str, url: str, *, limits: Allowance, headers: Mapping[str, str], body: bytes | None = None
     ) -> Reply:
         """The answer to one request, whatever its status.
 
@@ -91,7 +91,7 @@ class HttpClient:
             return read_reply(response, limits)
 
     def ask_twice(
-        self, method: str, url: str, *, limits: Limits, headers: Mapping[str, str], body: bytes | None = None
+        self, method: str, url: str, *, limits: Allowance, headers: Mapping[str, str], body: bytes | None = None
     ) -> Reply:
         """The same, once more in the time that is left if the connection ends without an answer.
 
@@ -99,7 +99,7 @@ class HttpClient:
         """
         until = time.monotonic() + limits.seconds
         for attempt in range(_ATTEMPTS):
-            left = Limits(seconds=until - time.monotonic(), most_bytes=limits.most_bytes)
+            left = Allowance(seconds=until - time.monotonic(), most_bytes=limits.most_bytes)
             try:
                 return self.ask(method, url, limits=left if attempt else limits, headers=headers, body=body)
             except Unanswered as unanswered:
@@ -110,7 +110,7 @@ class HttpClient:
 
     @contextmanager
     def open(
-        self, method: str, url: str, *, limits: Limits, headers: Mapping[str, str], body: bytes | None = None
+        self, method: str, url: str, *, limits: Allowance, headers: Mapping[str, str], body: bytes | None = None
     ) -> Iterator[requests.Response]:
         """The answer, whose body is still to come.
 
@@ -145,7 +145,7 @@ def open_client(most_bytes: int = MIB, *, hosts: int = 1, each: int = 1) -> Http
     return HttpClient(transport=BoundedAdapter(most_bytes, pool_connections=hosts, pool_maxsize=each))
 
 
-def read_reply(response: requests.Response, limits: Limits) -> Reply:
+def read_reply(response: requests.Response, limits: Allowance) -> Reply:
     """The whole answer.
 
     Raises:
@@ -182,7 +182,7 @@ def read_lines(response: requests.Response) -> Iterator[bytes]:
         yield rest
 
 
-def _too_large(limits: Limits) -> Unanswered:
+def _too_large(limits: Allowance) -> Unanswered:
     return Unanswered(f"the answer has more than {_write_size(limits.most_bytes)}", is_too_large=True)
 
 
@@ -190,7 +190,7 @@ def _write_size(size: int) -> str:
     return f"{size // MIB} MiB" if size >= MIB else f"{size // 1024} KiB"
 
 
-def describe_fault(error: Exception, limits: Limits) -> Unanswered:
+def describe_fault(error: Exception, limits: Allowance) -> Unanswered:
     """What is wrong, in half a sentence."""
     cause = find_cause(error)
     if isinstance(cause, AnswerTooLarge):

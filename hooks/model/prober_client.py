@@ -8,7 +8,7 @@ from urllib.parse import quote
 import msgspec
 
 from hooks.errors import LeaveAlone, ProberUnavailable
-from hooks.exchange.asking import MIB, Limits, Unanswered, open_client
+from hooks.exchange.asking import MIB, Allowance, Unanswered, open_client
 from hooks.k8s.messages import one_line, without_user
 from hooks.model.prober_messages import LoadReport, LoadRequest, Term, read_message, write_message
 from hooks.model.prober_token import read_token
@@ -39,7 +39,7 @@ class ProberClient:
         """
         self._url = url.rstrip("/")
         self._token = read_token(os.environ) if token is None else token
-        self._limits = Limits(seconds=timeout, most_bytes=_MOST_BYTES)
+        self._limits = Allowance(seconds=timeout, most_bytes=_MOST_BYTES)
         self._client = open_client(_MOST_BYTES, each=_CONNECTIONS)
 
     def ask(self, request: LoadRequest, origin: CallOrigin = UNKNOWN) -> LoadReport:
@@ -109,5 +109,6 @@ class ProberClient:
 
 def _quote(body: bytes, token: str) -> str:
     """The first line of an answer; another server at the prober's address could repeat our token."""
-    line = body.decode(errors="replace").partition("\n")[0]
+    text = body.decode(errors="replace")
+    line = text.partition("\n")[0]
     return one_line(line.replace(token, "(token)") if token else line, 200)

@@ -31,7 +31,7 @@ from hooks.clients.api_server import (
     write_headers,
 )
 from hooks.clients.manifests import check_manifest
-from hooks.exchange.asking import MIB, HttpClient, Limits, Unanswered, read_lines, read_reply
+from hooks.exchange.asking import MIB, Allowance, HttpClient, Unanswered, read_lines, read_reply
 from hooks.exchange.connections import BoundedAdapter
 from hooks.exchange.documents import Unreadable
 from hooks.k8s.types import GroupVersionKind, Manifest, ReadManifest, gvk_of
@@ -75,7 +75,7 @@ class Cluster:
     ) -> ServerAnswer:
         """The answer to one request: a success, or a status in `also`; `patch` is the content type of a PATCH."""
         headers = self._write_headers(method, path, body, patch)
-        limits = Limits(seconds=self.seconds, most_bytes=MOST_BYTES)
+        limits = Allowance(seconds=self.seconds, most_bytes=MOST_BYTES)
         address = self._address(path, query)
         reply = ask_server(self.client(), f"{method} {path}", address, headers=headers, body=body, limits=limits)
         return read_answer(reply, f"{method} {path}", also)
@@ -83,7 +83,7 @@ class Cluster:
     def read_lines(self, path: str, query: Mapping[str, str]) -> Iterator[str]:
         """The lines of a text, such as a log, as they come; between two of them any time may pass."""
         headers = self._write_headers("GET", path)
-        limits = Limits(seconds=self.seconds, most_bytes=MOST_BYTES, is_endless=True)
+        limits = Allowance(seconds=self.seconds, most_bytes=MOST_BYTES, is_endless=True)
         try:
             with self.client().open("GET", self._address(path, query), limits=limits, headers=headers) as response:
                 if response.status_code != HTTPStatus.OK:

@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 from http import HTTPStatus
 from typing import Any
 
-from hooks.exchange.asking import MIB, HttpClient, Limits, Reply, Unanswered, open_client
+from hooks.exchange.asking import MIB, Allowance, HttpClient, Reply, Unanswered, open_client
 from hooks.exchange.documents import Unreadable, parse_object
 
 _SECONDS = 10.0
-_LIMITS = Limits(seconds=_SECONDS, most_bytes=MIB)
+_LIMITS = Allowance(seconds=_SECONDS, most_bytes=MIB)
 _GRAPH = {
     "apiVersion": "nvidia.com/v1alpha1",
     "kind": "DynamoGraphDeployment",

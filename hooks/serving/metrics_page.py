@@ -17,7 +17,7 @@ from prometheus_flask_exporter import PrometheusMetrics
 from prometheus_flask_exporter.multiprocess import GunicornInternalPrometheusMetrics
 
 from hooks.errors import ProberUnavailable
-from hooks.exchange.asking import MIB, Limits, Unanswered, open_client
+from hooks.exchange.asking import MIB, Allowance, Unanswered, open_client
 from hooks.serving.once_a_second import OnceASecond
 from hooks.serving.web import find_caller
 
@@ -25,7 +25,7 @@ MULTIPROCESS_DIR = "PROMETHEUS_MULTIPROC_DIR"
 """Variable with the directory where the server's processes keep their values; set before this module is imported."""
 
 PROBER_PAGE = "/metrics/prober"
-_LIMITS = Limits(seconds=2.0, most_bytes=16 * MIB)
+_LIMITS = Allowance(seconds=2.0, most_bytes=16 * MIB)
 _OPEN_METRICS = "application/openmetrics-text"
 
 

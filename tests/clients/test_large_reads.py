@@ -64,7 +64,8 @@ def test_namespace_that_used_its_share_is_not_read_for_a_while_and_others_are(pl
     played.pods["team-b"] = [large_pod(0, 10)]
     now = [0.0]
     reader = QueryReader(played.server, fresh_seconds=0, budget=ReadBudget(lambda: now[0]))
-    answers = [one for number in range(30) for one in reader.read([query_of("team-a", str(number))]).values()]
+    queries = [query_of("team-a", str(number)) for number in range(30)]
+    answers = [reader.read([query])[query] for query in queries]
     assert sum(one.size for one in answers) <= BURST_BYTES + OF_ONE_READ
     assert answers[-1].fault == SPENT
     assert reader.read([query_of("team-b")])[query_of("team-b")].fault == ""

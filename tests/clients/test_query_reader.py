@@ -7,6 +7,7 @@ from pathlib import Path
 from threading import Event, Thread
 
 import pytest
+import requests
 import responses
 
 from hooks import contract
@@ -169,3 +170,17 @@ def test_objects_of_a_simulation_cost_nothing_to_read(served: responses.Requests
     source = find_reader(None, {OBJECTS_VARIABLE: url})
     query = ObjectQuery(contract.COMPONENT, "a", labels=(("a", "b"),))
     assert (source.is_free, source.read([query])) == (True, {query: QueryAnswer()})
+
+
+def test_late_answer_is_said_in_the_same_words_each_time_and_stops_no_other_read(
+    served: responses.RequestsMock, ticking: Ticking
+) -> None:
+    served.get(PODS, body=requests.ReadTimeout("late"))
+    served.get(f"{URL}/apis/apps/v1/namespaces/team-a/deployments/main", json={"metadata": {"name": "main"}})
+    reader = QueryReader(ticking.server)
+    faults = []
+    for _ in range(2):
+        faults.append(reader.read([QUERY])[QUERY].fault)
+        ticking.seconds += 0.123
+    assert faults == ["the API server does not answer in time"] * 2
+    assert reader.read([NAMED])[NAMED].fault == ""

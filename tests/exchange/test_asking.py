@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from hooks.exchange.asking import MIB, HttpClient, Limits, Unanswered, open_client
+from hooks.exchange.asking import MIB, Allowance, HttpClient, Unanswered, open_client
 from hooks.exchange.connections import HEAD_BYTES, BoundedAdapter
 from tests.exchange.hostile import Speak, answers, bomb, drips, floods, peer
 from tests.serving.servers import issue_now
@@ -23,7 +23,7 @@ SOCKETS = 8 * MIB
 def ask(address: str, seconds: float = SECONDS, most_bytes: int = MIB, client: HttpClient | None = None) -> bytes:
     used = client or open_client(most_bytes)
     try:
-        return used.ask("GET", address, limits=Limits(seconds=seconds, most_bytes=most_bytes), headers={}).body
+        return used.ask("GET", address, limits=Allowance(seconds=seconds, most_bytes=most_bytes), headers={}).body
     finally:
         used.close()
 
@@ -75,7 +75,7 @@ def test_handshake_that_stalls_ends_at_the_deadline() -> None:
 def test_peer_that_takes_no_body_ends_at_the_deadline() -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         client, address = open_client(), f"http://127.0.0.1:{silent.getsockname()[1]}"
-        limits = Limits(seconds=SECONDS, most_bytes=MIB)
+        limits = Allowance(seconds=SECONDS, most_bytes=MIB)
         with pytest.raises(Unanswered) as late:
             client.ask("PUT", address, limits=limits, headers={}, body=bytes(64 * MIB))
         assert late.value.is_late
@@ -147,7 +147,7 @@ def test_packed_answer_is_refused_and_never_unpacked(status: bytes, packing: str
 
 def test_redirect_is_an_answer_like_any_other() -> None:
     with peer(answers(b"elsewhere", b"Location: http://127.0.0.1:9/\r\n", b"302 Found")) as found:
-        limits = Limits(seconds=5, most_bytes=MIB)
+        limits = Allowance(seconds=5, most_bytes=MIB)
         reply = open_client().ask("GET", found.address, limits=limits, headers={})
     assert (reply.status, reply.body) == (302, b"elsewhere")
 
@@ -173,7 +173,7 @@ def test_request_over_a_connection_that_was_closed_meanwhile_is_sent_again() -> 
             answers(b"now")(send)  # type: ignore[arg-type]
 
     with peer(speak) as found:
-        limits = Limits(seconds=5, most_bytes=MIB)
+        limits = Allowance(seconds=5, most_bytes=MIB)
         assert open_client().ask_twice("PUT", found.address, limits=limits, headers={}, body=b"x").body == b"now"
         assert len(calls) == 2
 
@@ -181,7 +181,7 @@ def test_request_over_a_connection_that_was_closed_meanwhile_is_sent_again() -> 
 def test_request_that_is_never_answered_is_sent_twice_at_most() -> None:
     calls: list[int] = []
     with peer(lambda _send: calls.append(1)) as found, pytest.raises(Unanswered):
-        open_client().ask_twice("PUT", found.address, limits=Limits(seconds=5, most_bytes=MIB), headers={})
+        open_client().ask_twice("PUT", found.address, limits=Allowance(seconds=5, most_bytes=MIB), headers={})
     assert len(calls) == 2
 
 
@@ -196,7 +196,7 @@ def test_connection_is_kept_between_requests_with_bounds_of_its_own_for_each() -
 
     client = open_client()
     with peer(speak) as found:
-        limits = Limits(seconds=5, most_bytes=MIB)
+        limits = Allowance(seconds=5, most_bytes=MIB)
         sizes = [len(client.ask("GET", found.address, limits=limits, headers={}).body) for _ in range(3)]
     assert (sizes, len(connections)) == ([MIB - 1] * 3, 1)
 

@@ -105,17 +105,26 @@ def _sound() -> Mapping[str, Any]:
 def answer_seeds() -> list[Seed]:
     """Sound answers, each with the path at which it is given."""
     pods = _pods()
-    node = {"metadata": {"name": "n", "labels": {"nvidia.com/gpu.product": "H100", "nvidia.com/gpu.count": "8"}}}
+    node: dict[str, Any] = {
+        "metadata": {"name": "n", "labels": {"nvidia.com/gpu.product": "H100", "nvidia.com/gpu.count": "8"}}
+    }
     node |= {"status": {"allocatable": {"nvidia.com/gpu": "8"}, "conditions": [{"type": "Ready", "status": "True"}]}}
-    lease = {"holderIdentity": "x", "leaseDurationSeconds": 30, "renewTime": "2026-03-01T12:00:00.000000Z"}
-    lease_object = {"kind": "Lease", "metadata": {"name": "l", "resourceVersion": "1"}, "spec": lease}
+    lease: dict[str, Any] = {
+        "holderIdentity": "x",
+        "leaseDurationSeconds": 30,
+        "renewTime": "2026-03-01T12:00:00.000000Z",
+    }
+    lease_object: dict[str, Any] = {"kind": "Lease", "metadata": {"name": "l", "resourceVersion": "1"}, "spec": lease}
     graph = {**stored.graph(), "status": {"state": "failed", "conditions": [{"type": "Ready", "status": "False"}]}}
-    component = {"metadata": {"name": "g-w-abcdef01", "namespace": "team-a", "labels": {"a": "b"}}, "spec": {}}
-    groups = {"kind": "APIResourceList", "resources": [{"kind": "PodClique", "name": "podcliques"}]}
+    component: dict[str, Any] = {
+        "metadata": {"name": "g-w-abcdef01", "namespace": "team-a", "labels": {"a": "b"}},
+        "spec": {},
+    }
+    groups: dict[str, Any] = {"kind": "APIResourceList", "resources": [{"kind": "PodClique", "name": "podcliques"}]}
     report = json.loads(
         write_message(LoadReport(endpoints=(EndpointReport(address="http://a:1", phase=AdapterPhase.LOADED),)))
     )
-    deployment = {
+    deployment: dict[str, Any] = {
         "metadata": {"name": "main", "ownerReferences": [{"apiVersion": "v1", "kind": "X", "name": "x", "uid": "u"}]}
     }
     return [

@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from hooks.exchange.asking import MIB, Limits, Unanswered, open_client
+from hooks.exchange.asking import MIB, Allowance, Unanswered, open_client
 from hooks.offline.simulator.metacontroller.webhook import Hook, HookAnswer, SyncFailed
 
 TIMEOUT_SECONDS = 10.0
 """Metacontroller's own default."""
-_LIMITS = Limits(seconds=TIMEOUT_SECONDS, most_bytes=256 * MIB)
+_LIMITS = Allowance(seconds=TIMEOUT_SECONDS, most_bytes=256 * MIB)
 _CONNECTIONS = 10
 
 
