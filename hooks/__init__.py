@@ -30,6 +30,8 @@ Where is …?
 * a field of a custom resource: hooks/api/component_spec.py, hooks/api/graph.py
 * the same field in v1beta1: hooks/api/v1beta1
 * what differs between the versions: hooks/api/conversion/component_pairs.py, hooks/api/conversion/graph_pairs.py
+* what a conversion leaves out, as the other version would refuse it: hooks/api/conversion/acceptance.py
+* a template instead of a manifest: hooks/offline/manifests/templates.py
 * the API server's question for the other version: hooks/admission/conversion.py
 * the version in which objects are stored: hooks/crds/versions.py, hooks/operating/migration/storage.py
 * a setting: hooks/settings/__init__.py, hooks/settings/types.py

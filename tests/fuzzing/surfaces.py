@@ -17,6 +17,7 @@ from urllib3 import HTTPResponse
 
 from hooks.admission.app import KINDS, create_admission_app
 from hooks.admission.rules import DEFAULTS, RULES
+from hooks.crds import find_faults
 from hooks.model.prober.app import create_prober_app
 from hooks.model.prober.calls import CallOutcome, EngineAnswer
 from hooks.model.prober.dispatcher import Dispatcher
@@ -187,10 +188,22 @@ def _give_to_admission(failures: Failures) -> Give:
 def _check_conversion(response: Mapping[str, Any], asked: Mapping[str, Any]) -> None:
     result = response["result"]
     if result["status"] == "Success":
-        if len(response["convertedObjects"]) != len(asked["objects"]):
+        converted = response["convertedObjects"]
+        if len(converted) != len(asked["objects"]):
             raise Broken("the answer has another number of objects")
+        for before, after in zip(asked["objects"], converted, strict=True):
+            if _is_accepted(before) and (faults := find_faults(after)):
+                raise Broken(f"what is accepted before is refused after: {faults[0].sentence}")
     elif not result["message"].strip():
         raise Broken("failed without a word")
+
+
+def _is_accepted(found: Any) -> bool:
+    """Whether the schema takes an object; one that is nested too deeply for its reader is not judged."""
+    try:
+        return not find_faults(found)
+    except ValueError:
+        return False
 
 
 # Prober

@@ -43,11 +43,14 @@ MODELS: Mapping[Version, Mapping[str, type[ApiModel]]] = {
     },
 }
 
+Accept = Callable[[Json], Json]
+
 ITEMS = "[]"
 """In a path: each item of a list, or each value of a map."""
 
 _INT_OR_STRING = "x-kubernetes-int-or-string"
 _KEYS = "x-kubernetes-list-map-keys"
+_LIST_LIMITS = frozenset({_KEYS, "x-kubernetes-list-type", "maxItems"})
 _RANGES = {"int32": 2**31, "int64": 2**63}
 
 
@@ -90,6 +93,14 @@ def is_alike(one: SchemaNode | None, other: SchemaNode | None) -> bool:
     return one == other or (one is not None and other is not None and _essence(one) == _essence(other))
 
 
+def takes_all(schema: SchemaNode | None, other: SchemaNode | None) -> bool:
+    """Whether a schema takes every value that the other one takes; False if that is not plain to see."""
+    if schema is None or other is None:
+        return schema is other
+    looser = {key: value for key, value in other.items() if key not in _LIST_LIMITS or key in schema}
+    return is_alike(schema, looser)
+
+
 def _essence(schema: SchemaNode) -> SchemaNode:
     """The schema without descriptions, and with defaults only as far as they stand for what is missing."""
     kept = {key: value for key, value in schema.items() if key not in {"description", "default"}}
@@ -115,75 +126,100 @@ def accept(value: Json, schema: SchemaNode) -> Json:
 
     Of items of a list with the same keys, the last one stays.
     """
-    if value is None:
-        return value
+    return accepting(schema)(value)
+
+
+def accepting(schema: SchemaNode) -> Accept:
+    """The function that does this for a schema: one for many values."""
     if schema.get(_INT_OR_STRING):
-        fits = isinstance(value, int) and not isinstance(value, bool)
-        return value if fits or (isinstance(value, str) and _is_text(value, schema)) else REFUSED
+        is_text = _text_check(schema)
+        return _checked(lambda value: is_text(value) if isinstance(value, str) else _is_whole_number(value))
     kind = schema.get("type")
-    if kind == "object":
-        return _accept_object(value, schema) if isinstance(value, dict) else REFUSED
-    if kind == "array":
-        return _accept_list(value, schema) if isinstance(value, list) else REFUSED
-    check = _SCALARS.get(str(kind))
-    return value if check is None or check(value, schema) else REFUSED
+    if kind in {"object", "array"}:
+        return _object_reader(schema) if kind == "object" else _list_reader(schema)
+    if kind in {"integer", "number"}:
+        return _checked(_number_check(schema, is_whole=kind == "integer"))
+    return _checked(_text_check(schema) if kind == "string" else lambda value: isinstance(value, bool))
 
 
-def _accept_object(value: Mapping[str, Json], schema: SchemaNode) -> Json:
-    kept = {}
-    for name, item in value.items():
-        part = schema_of(name, schema)
-        if part is None:
-            if schema.get(OPEN):
-                kept[name] = item
-        elif (left := accept(item, part)) is not REFUSED:
-            kept[name] = left
-    if any(kept.get(name) is None for name in _required(schema)):
-        return REFUSED
-    is_whole = len(kept) == len(value) and all(kept[name] is value[name] for name in value)
-    return value if is_whole else kept or REFUSED
+def _checked(check: Callable[[Json], bool]) -> Accept:
+    return lambda value: value if value is None or check(value) else REFUSED
 
 
-def _accept_list(value: list[Json], schema: SchemaNode) -> Json:
-    items, keys = schema.get("items", {}), schema.get(_KEYS, ())
-    kept = [left for item in value if (left := accept(item, items)) is not REFUSED and left is not None]
-    if keys:
-        known = items.get("properties", {})
-        said = [tuple(str(item.get(key, known.get(key, {}).get("default"))) for key in keys) for item in kept]
-        kept = [kept[at] for at in sorted({identity: at for at, identity in enumerate(said)}.values())]
-    kept = kept[: schema.get("maxItems", len(kept))]
-    is_whole = len(kept) == len(value) and all(map(is_, kept, value))
-    return value if is_whole else kept or REFUSED
+def _object_reader(schema: SchemaNode) -> Accept:
+    fields = {name: accepting(part) for name, part in schema.get("properties", {}).items()}
+    others = schema.get("additionalProperties")
+    other = accepting(others) if isinstance(others, dict) else None
+    is_open, required = bool(schema.get(OPEN)), _required(schema)
+
+    def read(value: Json) -> Json:
+        if not isinstance(value, dict):
+            return value if value is None else REFUSED
+        kept, is_whole = {}, True
+        for name, item in value.items():
+            reader = fields.get(name, other)
+            left = reader(item) if reader is not None else item if is_open else REFUSED
+            is_whole = is_whole and left is item
+            if left is not REFUSED:
+                kept[name] = left
+        if required and any(kept.get(name) is None for name in required):
+            return REFUSED
+        return value if is_whole else kept or REFUSED
+
+    return read
 
 
-def _is_text(value: Json, schema: SchemaNode) -> bool:
-    if not isinstance(value, str) or ("enum" in schema and value not in schema["enum"]):
-        return False
-    if not schema.get("minLength", 0) <= len(value) <= schema.get("maxLength", len(value)):
-        return False
-    return "pattern" not in schema or _compile(schema["pattern"]).search(value) is not None
+def _list_reader(schema: SchemaNode) -> Accept:
+    items = schema.get("items", {})
+    reader, most = accepting(items), schema.get("maxItems")
+    known = items.get("properties", {})
+    keys = [(key, known.get(key, {}).get("default")) for key in schema.get(_KEYS, ())]
+
+    def read(value: Json) -> Json:
+        if not isinstance(value, list):
+            return value if value is None else REFUSED
+        kept = [left for item in value if (left := reader(item)) is not REFUSED and left is not None]
+        if keys:
+            last = {tuple(str(item.get(key, default)) for key, default in keys): at for at, item in enumerate(kept)}
+            kept = kept if len(last) == len(kept) else [kept[at] for at in sorted(last.values())]
+        kept = kept[:most]
+        is_whole = len(kept) == len(value) and all(map(is_, kept, value))
+        return value if is_whole else kept or REFUSED
+
+    return read
 
 
-@cache
+def _text_check(schema: SchemaNode) -> Callable[[Json], bool]:
+    words, least, most = schema.get("enum"), schema.get("minLength", 0), schema.get("maxLength")
+    pattern = _compile(schema["pattern"]) if "pattern" in schema else None
+    if words is None and not least and most is None and pattern is None:
+        return lambda value: isinstance(value, str)
+
+    def check(value: Json) -> bool:
+        if not isinstance(value, str) or (words is not None and value not in words):
+            return False
+        fits = least <= len(value) and (most is None or len(value) <= most)
+        return fits and (pattern is None or pattern.search(value) is not None)
+
+    return check
+
+
 def _compile(pattern: str) -> re.Pattern[str]:
     """The pattern with Go's meaning of `$`: the end of the text, and not also before a last line break."""
     return re.compile(f"{pattern[:-1]}\\Z" if pattern.endswith("$") else pattern)
 
 
-def _is_number(value: Json, schema: SchemaNode) -> bool:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return False
-    return bool(schema.get("minimum", value) <= value <= schema.get("maximum", value))
+def _number_check(schema: SchemaNode, *, is_whole: bool) -> Callable[[Json], bool]:
+    least, most, limit = schema.get("minimum"), schema.get("maximum"), _RANGES.get(schema.get("format", ""))
+
+    def check(value: Json) -> bool:
+        if isinstance(value, bool) or not isinstance(value, int | float) or (is_whole and value != int(value)):
+            return False
+        fits = (least is None or least <= value) and (most is None or value <= most)
+        return fits and (limit is None or -limit <= value < limit)
+
+    return check
 
 
-def _is_integer(value: Json, schema: SchemaNode) -> bool:
-    limit = _RANGES.get(schema.get("format", ""))
-    return _is_number(value, schema) and value == int(value) and (limit is None or -limit <= value < limit)
-
-
-_SCALARS: Mapping[str, Callable[[Json, SchemaNode], bool]] = {
-    "string": _is_text,
-    "number": _is_number,
-    "integer": _is_integer,
-    "boolean": lambda value, _schema: isinstance(value, bool),
-}
+def _is_whole_number(value: Json) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)

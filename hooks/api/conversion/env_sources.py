@@ -20,6 +20,7 @@ def env_pair() -> Pair:
         to_alpha=_env_to_alpha,
         exact=frozenset({Version.ALPHA}),
         changing=True,
+        same_value=frozenset({Version.ALPHA}),
     )
 
 

@@ -71,8 +71,8 @@ class Pair:
     fills: bool = False
     exact: Set[Version] = frozenset()
     changing: bool = False
-    same_value: bool = False
-    """Whether the slots of both versions hold the same value."""
+    same_value: Set[Version] = frozenset()
+    """The versions whose first slot holds the value of the other version's first slot, as it is."""
 
 
 def top(name: str) -> Slot:
@@ -88,7 +88,7 @@ def moved(alpha: Slot, beta: Slot) -> Pair:
         to_beta=lambda slots: {beta: slots[alpha]} if alpha in slots else {},
         to_alpha=lambda slots: {alpha: slots[beta]} if beta in slots else {},
         exact=frozenset(Version),
-        same_value=True,
+        same_value=frozenset(Version),
     )
 
 

@@ -14,12 +14,11 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeVar
 
-from hooks.api.conversion.acceptance import REFUSED, FrameSchemas, accept, is_alike
+from hooks.api.conversion.acceptance import REFUSED, Accept, FrameSchemas, accepting, takes_all
 from hooks.api.conversion.json_values import same
 from hooks.api.conversion.pairs import Frame, Frames, Function, Pair, Slot, Slots, moved
 from hooks.api.conversion.remembered import remembered
 from hooks.api.conversion.versions import Version
-from hooks.api.structural import SchemaNode
 from hooks.k8s.types import Json
 
 Fit = Callable[[Slots, Slots], Slots]
@@ -240,18 +239,19 @@ def _fit(pair: Pair, version: Version, schemas: FrameSchemas) -> Fit:
     is_alpha = version is Version.ALPHA
     slots, others = (pair.alpha, pair.beta) if is_alpha else (pair.beta, pair.alpha)
     known = {slot: schema for slot in slots if (schema := schemas.find(version, slot)) is not None}
-    if not known or (pair.same_value and is_alike(known[slots[0]], schemas.find(version.other, others[0]))):
+    moves = version in pair.same_value and takes_all(known.get(slots[0]), schemas.find(version.other, others[0]))
+    if not known or moves:
         return lambda made, _reads: made
     fill = (pair.to_alpha if is_alpha else pair.to_beta) if pair.fills else None
-    return partial(_take_accepted, known, fill)
+    return partial(_take_accepted, {slot: accepting(schema) for slot, schema in known.items()}, fill)
 
 
-def _take_accepted(schemas: Mapping[Slot, SchemaNode], fill: Function | None, made: Slots, reads: Slots) -> Slots:
+def _take_accepted(accepts: Mapping[Slot, Accept], fill: Function | None, made: Slots, reads: Slots) -> Slots:
     """The slots without what their schemas refuse; what `fill` makes of nothing stands for what is left out."""
-    left = {slot: accept(value, schemas[slot]) if slot in schemas else value for slot, value in made.items()}
+    left = {slot: accepts[slot](value) if slot in accepts else value for slot, value in made.items()}
     if all(left[slot] is value for slot, value in made.items()):
         return made
-    filled = _take_accepted(schemas, None, fill(reads), reads) if fill else _NO_SLOTS
+    filled = _take_accepted(accepts, None, fill(reads), reads) if fill else _NO_SLOTS
     return {**filled, **{slot: value for slot, value in left.items() if value is not REFUSED}}
 
 
