@@ -101,7 +101,7 @@ def _ask_prober(url: str) -> tuple[bytes, str] | str:
     try:
         found = client.ask("GET", url, limits=_LIMITS, headers={})
     except Unanswered:
-        return "the prober gives no answer that can be used, so it shows no metrics"
+        return "the prober does not answer, so it shows no metrics"
     finally:
         client.close()
     if found.status != HTTPStatus.OK:
