@@ -31,6 +31,7 @@ from tests.cluster.processes import running
 from tests.cluster.programs import NO_EFFECTS, HttpServer, prober_server
 from tests.loopback import on_loopback, relay
 from tests.ports import free_port
+from tests.waiting import PATIENCE
 
 NAME, BASE, SOURCE, EVIL = "my-lora", "Qwen/Qwen3-0.6B", "s3://bucket/a", "s3://evil/a"
 ENGINE_PORT = 9090
@@ -67,7 +68,7 @@ class Attacked:
         decorated["finalizing"] = call == "finalize"
         headers = {"Authorization": f"Bearer {token}"}
         data = json.dumps(decorated).encode()
-        return requests.post(f"{url or self.acting}/model/{call}", data=data, headers=headers, timeout=20)
+        return requests.post(f"{url or self.acting}/model/{call}", data=data, headers=headers, timeout=PATIENCE)
 
     def sync_until(self, is_done: Callable[[dict[str, Any]], bool], call: str = "sync", url: str = "") -> None:
         """Call again and again, and write the status, as Metacontroller does."""
