@@ -19,8 +19,8 @@ def find_failing(pods: Iterable[PodChange], before: Settled, after: Settled) -> 
         trouble = _find(new, after)
         if trouble is None or (old is not None and _find(old, before) == trouble):
             continue
-        role = f" {new.role}" if new.role else ""
-        yield new.workload, f"the new pods{role} never become ready: {trouble}"
+        role = f"{new.role} " if new.role else ""
+        yield new.workload, f"the new {role}pods never become ready: {trouble}"
 
 
 def _find(found: PodSet, settled: Settled) -> Trouble | None:

@@ -49,8 +49,8 @@ def test_image_without_ray_is_said_for_leader_and_workers() -> None:
     args = ("--tensor-parallel-size", "2")
     said = failing(graph(f"{VLLM}:1.2.0", *args, **RAY), graph(f"{VLLM}:1.3.0", *args, **RAY), "lws", "volcano")
     assert [one.partition(": container")[0] for one in said] == [
-        "LeaderWorkerSet default/g-w-0: the new pods leader never become ready",
-        "LeaderWorkerSet default/g-w-0: the new pods worker never become ready",
+        "LeaderWorkerSet default/g-w-0: the new leader pods never become ready",
+        "LeaderWorkerSet default/g-w-0: the new worker pods never become ready",
     ]
     assert all("/bin/sh: 1: ray: not found" in one for one in said)
 
