@@ -3,7 +3,8 @@
 A slot with the same name in both versions is carried over. The slots of a pair are converted by its functions. What a
 version has no slot for is kept.
 
-A result never holds what the API server would refuse in its version (`acceptance`): that is left out.
+Of what the API server takes in one version, a result never holds what it would refuse in the other (`acceptance`): that
+is left out. What it refuses in the first place goes on as it is, so that it is named.
 
 Nothing is lost, because every pair is checked: if the way back from its result does not lead to what was given, what
 was given is kept as well. Kept values come back only if they lead to the live ones: so live values always win.
@@ -190,8 +191,9 @@ def _take_all(steps: tuple[ConversionStep, ...], given: Slots, saved: Slots) -> 
         made = _restore(step, own, former, reads) if former else None
         if made is None:
             converted = step.forward({**own, **reads} if reads else own)
-            made = step.fit(converted, reads)
-            is_exact = step.exact and made is converted and step.fit_back(own, reads) is own
+            is_accepted = step.fit_back(own, reads) is own
+            made = step.fit(converted, reads) if is_accepted else converted
+            is_exact = step.exact and made is converted and is_accepted
             if not is_exact and not _leads_back(step, made, own, reads):
                 kept.update(own or dict.fromkeys(step.source))
         result.update(made)
@@ -209,8 +211,9 @@ def _restore(step: ConversionStep, had: Slots, former: Slots, reads: Slots) -> S
 
 
 def _leads_back(step: ConversionStep, made: Slots, had: Slots, reads: Slots) -> bool:
-    """Whether the way back leads from what is made to what was there."""
-    return same(step.fit_back(step.back({**made, **reads}), reads), had)
+    """Whether the way back, as it will be taken, leads from what is made to what was there."""
+    back = step.back({**made, **reads})
+    return same(step.fit_back(back, reads) if step.fit(made, reads) is made else back, had)
 
 
 def _pick(slots: Slots, wanted: tuple[Slot, ...]) -> dict[Slot, Json]:
