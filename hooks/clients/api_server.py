@@ -211,7 +211,8 @@ def ask_server(
             raise TooLarge(f"{request}: {unanswered}", why=str(unanswered)) from unanswered
         # The same text for the same cause, because it becomes part of a status.
         why = "the API server does not answer in time" if unanswered.is_late else _UNREADABLE
-        raise Refused(f"{request}: {unanswered}", why=why, is_unreachable=unanswered.is_unreachable) from unanswered
+        said = "no answer in time" if unanswered.is_late else unanswered
+        raise Refused(f"{request}: {said}", why=why, is_unreachable=unanswered.is_unreachable) from unanswered
 
 
 def write_bearer(token: str) -> str:

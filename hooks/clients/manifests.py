@@ -17,6 +17,9 @@ TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io, application/json"
 """The form of a list in which each object is a row of what `kubectl get` shows, with its metadata."""
 
 
+_LONGEST_NAME = 253
+
+
 def check_manifest(found: object, kind: GroupVersionKind | None = None) -> ReadManifest:
     """An object with a name, whose metadata can be read; with a kind, one of that kind that can be read as a whole.
 
@@ -31,8 +34,9 @@ def check_manifest(found: object, kind: GroupVersionKind | None = None) -> ReadM
     metadata = found.get("metadata")
     if not isinstance(metadata, dict):
         raise Unreadable(f"a {what} whose metadata is {describe_type(metadata)}")
-    if not isinstance(metadata.get("name"), str) or not metadata["name"]:
-        raise Unreadable(f"a {what} without a name")
+    name = metadata.get("name")
+    if not isinstance(name, str) or not 0 < len(name) <= _LONGEST_NAME:
+        raise Unreadable(f"a {what} without a name that an object can have")
     if kind is None:
         checked: Mapping[str, Any] = {"metadata": metadata}
     else:

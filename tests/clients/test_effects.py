@@ -238,7 +238,7 @@ def test_events_beyond_the_bound_are_not_sent_and_counted_as_failed(server: Play
         ({"status": 403, "json": {"message": "podcliques is forbidden"}}, "403 podcliques is forbidden"),
         ({"status": 502, "body": "<html>"}, "502 Bad Gateway"),
         ({"status": 302, "headers": {"Location": "https://127.0.0.2/"}}, "302 Found"),
-        ({"body": requests.ConnectTimeout("connect timed out")}, "no answer within 2 s"),
+        ({"body": requests.ConnectTimeout("connect timed out")}, "no answer in time"),
     ],
     ids=["forbidden", "no JSON", "redirect", "timeout"],
 )

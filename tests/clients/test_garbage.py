@@ -37,6 +37,7 @@ ANY = {
     "metadata is a list": '{"metadata": [], "items": [{"metadata": []}]}',
     "no metadata": '{"items": [{}]}',
     "number as name": '{"metadata": {"name": 7}, "items": [{"metadata": {"name": 7}}]}',
+    "endless name": json.dumps({"metadata": {"name": "x" * 70_000}, "items": [{"metadata": {"name": "x" * 70_000}}]}),
     "empty name": '{"metadata": {"name": ""}, "items": [{"metadata": {"name": ""}}]}',
     "labels are a list": json.dumps(
         {"metadata": {"name": "main", "labels": ["a"]}, "items": [{"metadata": {"name": "x", "labels": ["a"]}}]}
