@@ -1,7 +1,7 @@
 """`dynamo-hooks explain`: where a rendered value comes from, and what would change it."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -34,6 +34,7 @@ from hooks.offline.explain.services import places_of_services, service_of
 from hooks.offline.explain.text import write_list, write_origin
 from hooks.offline.explain.unset import UnsetField, find_unset
 from hooks.offline.manifests.built.building import Building
+from hooks.offline.manifests.document import Fault
 from hooks.offline.manifests.inputs import Selection
 from hooks.offline.manifests.reading import ManifestFaults
 from hooks.offline.manifests.together import check_whole, load_together
@@ -87,7 +88,8 @@ def explain(  # noqa: PLR0913 - one for each option
     Values of the variables that you wrote are only shown where FIELD names the variable, values of Secrets never.
 
     The answer is found by experiment: the manifest is rendered again and again, each time with another input changed.
-    If a manifest is refused, or there can be no such field, the exit status is 1.
+    What `validate` warns of in the same service, such as a flag that its image does not know, is printed to standard
+    error. If a manifest is refused, or there can be no such field, the exit status is 1.
     """
     settings = read_offline_settings(set_values)
     key, wanted = split_object(field)
@@ -104,8 +106,16 @@ def explain(  # noqa: PLR0913 - one for each option
     except (Unclear, UnknownField) as error:
         click.echo(str(error), err=True)
         sys.exit(1)
+    for warning in _warnings_of(chosen, checked.warnings):
+        click.echo(f"warning: {warning}", err=True)
     with guard_output():
         click.echo(answer, nl=False)
+
+
+def _warnings_of(chosen: Chosen, warnings: Iterable[Fault]) -> list[Fault]:
+    """Those about the service in question; all if there is none."""
+    place = places_of_services(chosen.case.build.written).get(chosen.service)
+    return [one for one in warnings if place is None or one.problem.path.parts[: len(place)] == place]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -317,3 +317,18 @@ def test_manifest_that_is_no_graph_is_refused(broken: str, write: Write) -> None
 def test_example_of_a_request_is_explained_by_its_job() -> None:
     text = said(str(EXAMPLES / "request-aic.yaml"), "containers[profiler].image")
     assert text.startswith("Job/profile-qwen-aic: spec.template.spec.containers[profiler].image\n")
+
+
+@pytest.mark.parametrize("service", ["Worker", "Frontend"])
+def test_warnings_of_the_service_are_told(service: str, tmp_path: Path) -> None:
+    (tmp_path / "graph.yaml").write_text(GRAPH.replace("[--model, ", "[--is-decode-worker, --model, "))
+    result = CliRunner().invoke(main, ["explain", str(tmp_path / "graph.yaml"), "-s", service, "args"])
+    told = "takes --is-decode-worker only before 1.4.0" in result.stderr
+    assert told == (service == "Worker"), result.stderr
+
+
+def test_warnings_of_the_service_are_told_in_v1beta1(tmp_path: Path) -> None:
+    (tmp_path / "graph.yaml").write_text(BETA.replace("[--model, ", "[--is-decode-worker, --model, "))
+    asked = ["explain", str(tmp_path / "graph.yaml"), "-s", "Worker", "--with", "lws,volcano", "replicas"]
+    place = "spec.components[0].podTemplate.spec.containers[0].args"
+    assert f"{place}: dynamo.vllm takes --is-decode-worker" in CliRunner().invoke(main, asked).stderr
