@@ -56,7 +56,8 @@ class Replacing:
 def may_be_replaced(spec: ComponentSpec) -> bool:
     """Whether the user writes anything of which some values are replaced; most specs have nothing of it."""
     written = (spec.labels, spec.annotations, spec.extra_pod_metadata, spec.shared_memory, spec.is_multinode)
-    return any(written) or bool(spec.main_container.get("volumeMounts"))
+    main: Json = spec.main_container  # of any type, in a spec that has problems
+    return any(written) or (isinstance(main, Mapping) and bool(main.get("volumeMounts")))
 
 
 def find_replaced(spec: ComponentSpec, path: FieldPath, replacing: Replacing) -> Iterator[Problem]:

@@ -16,6 +16,7 @@ from typing import Any, cast
 from hooks.clients.api_server import ApiServer, ServerAnswer
 from hooks.clients.prober_lease import LEASE_SECONDS, TERM_ANNOTATION, TICK_SECONDS, SharedLease, Standing
 from hooks.errors import LeaveAlone, ProberUnavailable
+from hooks.k8s.types import GroupVersionKind
 from hooks.model.prober.limits import Limits
 from hooks.model.prober.reconciler import NO_TERM, NotNow, Reconciler
 from hooks.model.prober_client import ProberClient
@@ -92,7 +93,7 @@ class _Server:
     def converse(self, _seconds: float) -> Iterator["_Server"]:
         yield self
 
-    def find(self, _path: str) -> Mapping[str, Any] | None:
+    def find(self, _path: str, _kind: GroupVersionKind) -> Mapping[str, Any] | None:
         return self.world.lease
 
     def ask(self, method: str, _path: str, body: dict[str, Any], *, also: tuple[HTTPStatus, ...]) -> ServerAnswer:

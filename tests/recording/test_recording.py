@@ -212,7 +212,7 @@ def test_call_of_a_model_is_kept_with_what_the_prober_said(tmp_path: Path) -> No
     assert replay_call(kept, {}) == kept.answered == Answered(code=200, answer=answer.json)
     assert [one["phase"] for one in kept.answered.answer["status"]["endpoints"]] == ["Loaded", "Failed"]
     assert replay_call(replace(kept, report=None), {}).code == 503
-    assert [address for (_, _, _, address), _ in kept.verdicts] == ["10.0.0.1", "10.0.0.2"]
+    assert [named[3] for named, _ in kept.verdicts] == ["10.0.0.1", "10.0.0.2"]
     unchecked = replay_call(replace(kept, verdicts=None), {}).answer["status"]
     assert [one["phase"] for one in unchecked["endpoints"]] == ["Pending", "Pending"]
 

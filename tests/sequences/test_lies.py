@@ -87,6 +87,17 @@ def drift() -> Lie:
     return lie
 
 
+def forget_origin(request: SyncRequest, answer: SyncAnswer, _facts: Facts) -> SyncAnswer:
+    """As if the graph chose anew whenever it has components."""
+
+    def change(child: Manifest) -> Manifest:
+        own = child["spec"].get("annotations") or {}
+        left = {key: value for key, value in own.items() if key != contract.ANNOTATION_ORIGIN_VERSION}
+        return {**child, "spec": {**child["spec"], "annotations": left}}
+
+    return with_children(answer, change, contract.COMPONENT.kind) if request.children.all() else answer
+
+
 def shrink(_request: SyncRequest, answer: SyncAnswer, _facts: Facts) -> SyncAnswer:
     def change(child: Manifest) -> Manifest:
         return {**child, "spec": {**child["spec"], "replicas": max(0, child["spec"]["replicas"] - 1)}}
@@ -279,6 +290,7 @@ CASES = {
     "component is ready before it is applied": Case(lie=lambda: say_ready, invariant=invariants.ready_changes_nothing),
     "graph was never ready": Case(lie=lambda: say_ready, invariant=invariants.ready_came_true, hook="graph"),
     "graph stays ready": Case(lie=lambda: say_ready, invariant=invariants.idle_cluster_tells_the_truth, hook="graph"),
+    "origin is forgotten": Case(lie=lambda: forget_origin, invariant=invariants.origins_stay, hook="graph", road="lws"),
     "fewer replicas": Case(lie=lambda: shrink, invariant=invariants.replicas_are_those_asked),
     "all pods at once": Case(lie=lambda: recreate, invariant=invariants.strategy_is_the_one_asked),
     "workload left out": Case(lie=lambda: without("Deployment"), invariant=invariants.nothing_is_removed_unasked),
@@ -323,7 +335,7 @@ CASES = {
         road="generations-lws",
     ),
     "frontend sees no generation": Case(
-        lie=lambda: without_prefix, invariant=generations.every_worker_is_seen, road="generations-lws", seed=7
+        lie=lambda: without_prefix, invariant=generations.every_worker_is_seen, road="generations-lws", seed=6
     ),
     "rollout never ends": Case(
         lie=lambda: roll_for_ever, invariant=None, hook="graph", says="nothing rolls any more", road="generations"

@@ -26,7 +26,7 @@ from tests.serving.servers import (
     running_admission,
     write_certificate,
 )
-from tests.waiting import PATIENCE
+from tests.waiting import PATIENCE, wait_for
 
 BAD = orjson.dumps(review(make.graph(services={})))
 
@@ -66,7 +66,7 @@ def test_reviews_of_all_workers_are_on_the_page_of_metrics(served: Running) -> N
     before = denied()
     for _ in range(10):
         judge(served, BAD)
-    assert denied() == before + 10
+    wait_for(lambda: denied() == before + 10, "the page has all reviews")  # it is made once a second at most
     assert re.search(r"^dynamo_operator_webhook_denials_total\{.*reason=", served.get("/metrics")[1], re.MULTILINE)
 
 

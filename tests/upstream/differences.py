@@ -60,6 +60,7 @@ _OWN_MEMORY = "a volume that the user mounts at `/dev/shm` stays; there 8Gi of m
 
 KNOWN: tuple[Known, ...] = (
     _refused("gpu-memory-service", "the GPU memory service needs Dynamic Resource Allocation"),
+    _refused("template", "a file of a page with `${RELEASE_VERSION}` as its tag, which the API server would store"),
     _refused("failover", "failover between engines needs the GPU memory service"),
     _refused("kv-transfer-policy", "topologies of KV transfers are not made"),
     _refused("epp-config-native", "a picker of 1.5 reads no `eppConfig`; the operator 1.6 refuses it too"),

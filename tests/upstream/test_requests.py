@@ -49,6 +49,7 @@ needs_golden = pytest.mark.skipif(not GOLDEN, reason="the corpus upstream-1.5-go
 REASONS = {
     "which reads requests of v1alpha1 only": "images of 0.9, from when upstream's pages named no later one",
     "says no release": "placeholders for a tag",
+    "is a template": "placeholders for a tag: ${RELEASE_VERSION}",
     "unknown field": "the three dots of a page, as YAML reads them",
 }
 """Why documents are refused: a part of the sentence, and what it is about."""

@@ -141,7 +141,7 @@ def test_account_that_may_do_everything_is_asked_about_once() -> None:
     asked = [review["spec"] for review in server.reviews if review["spec"].get("user") == account]
     assert len(asked) == 1
     assert "system:serviceaccounts:metacontroller" in asked[0]["groups"]
-    assert len([right for right in facts.rights if right.holder == "the hooks"]) == 29
+    assert len([right for right in facts.rights if right.holder == "the hooks"]) == 30
 
 
 def test_secret_shows_who_renews_the_certificate_and_its_key_is_not_kept() -> None:
