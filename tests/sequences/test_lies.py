@@ -21,6 +21,7 @@ from hooks.policy import held
 from hooks.settings.facts import Facts
 from tests import make
 from tests.sequences import generations, invariants, rest, restarts
+from tests.sequences.origins import origins_stay
 from tests.sequences.secrets import secrets_roll_nothing
 from tests.sequences.sequence import Temper, run_sequence
 from tests.sequences.upgrades import upgrades_roll_nothing
@@ -290,7 +291,7 @@ CASES = {
     "component is ready before it is applied": Case(lie=lambda: say_ready, invariant=invariants.ready_changes_nothing),
     "graph was never ready": Case(lie=lambda: say_ready, invariant=invariants.ready_came_true, hook="graph"),
     "graph stays ready": Case(lie=lambda: say_ready, invariant=invariants.idle_cluster_tells_the_truth, hook="graph"),
-    "origin is forgotten": Case(lie=lambda: forget_origin, invariant=invariants.origins_stay, hook="graph", road="lws"),
+    "origin is forgotten": Case(lie=lambda: forget_origin, invariant=origins_stay, hook="graph", road="lws"),
     "fewer replicas": Case(lie=lambda: shrink, invariant=invariants.replicas_are_those_asked),
     "all pods at once": Case(lie=lambda: recreate, invariant=invariants.strategy_is_the_one_asked),
     "workload left out": Case(lie=lambda: without("Deployment"), invariant=invariants.nothing_is_removed_unasked),
