@@ -67,7 +67,8 @@ def test_reviews_of_all_workers_are_on_the_page_of_metrics(served: Running) -> N
     for _ in range(10):
         judge(served, BAD)
     wait_for(lambda: denied() == before + 10, "the page has all reviews")  # it is made once a second at most
-    assert re.search(r"^dynamo_operator_webhook_denials_total\{.*reason=", served.get("/metrics")[1], re.MULTILINE)
+    reason = r"^dynamo_operator_webhook_denials_total\{.*reason="
+    wait_for(lambda: re.search(reason, served.get("/metrics")[1], re.MULTILINE), "the page has the reasons")
 
 
 def test_connection_is_kept_for_further_reviews(served: Running) -> None:
