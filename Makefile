@@ -79,10 +79,10 @@ unit: $(VENV)/.tested ## tests that need no cluster
 
 # The table of child kinds comes first: what else is written may depend on it.
 golden: $(VENV)/.tested ## rewrite what is generated: golden answers, CRDs, the chart's copies, the reference
-	$(BIN)/pytest -q --update-golden tests/metacontroller/test_controllers.py::test_table_is_what_the_files_say
+	$(BIN)/pytest -q --update-golden tests/wire/metacontroller/test_controllers.py::test_table_is_what_the_files_say
 	$(BIN)/pytest -q --update-golden tests/test_crds.py tests/test_chart.py tests/test_platform_chart.py tests/test_pages.py \
-		tests/test_golden.py tests/test_rendering_revision.py tests/graph/request/test_profiling_job.py \
-		tests/docs/test_reference.py tests/docs/test_argocd_health.py tests/offline/picture/test_forms.py tests/monitoring/test_dashboards.py
+		tests/test_golden.py tests/test_rendering_revision.py tests/request/test_profiling_job.py \
+		tests/docs/test_reference.py tests/docs/test_argocd_health.py tests/tools/offline/picture/test_forms.py tests/monitoring/test_dashboards.py
 
 # Every page is read again: Sphinx warns of a fault only when it reads the page.
 docs: $(VENV)/.tested ## build the pages in docs/ as a site, into site/

@@ -16,8 +16,8 @@ from rich.table import Table
 from bench.bodies import Case, build_cases
 from bench.comparison import ECHO, JSON_ECHO, LoadRun, measure
 from bench.server import count_processors, measure_memory, run_server
-from hooks.app import create_app
-from hooks.settings import parse_settings
+from hooks.ground.settings import parse_settings
+from hooks.server.app import create_app
 
 RESULTS = Path(__file__).parent / "results"
 RATE = 100.0

@@ -15,13 +15,13 @@ from bench.bodies import Case, write_graph
 from bench.comparison import LoadRun, describe_times, measure
 from bench.echo_app import echo
 from bench.server import run_server
-from hooks import contract
-from hooks.k8s.types import Manifest, plural_of
-from hooks.serving.logs import set_up_logging
-from hooks.serving.server import ServerOptions
-from hooks.serving.server import run_server as serve
-from hooks.serving.web import ServedBy
-from hooks.settings import parse_settings
+from hooks.ground import contract
+from hooks.ground.k8s.types import Manifest, plural_of
+from hooks.ground.settings import parse_settings
+from hooks.server.serving.logs import set_up_logging
+from hooks.server.serving.server import ServerOptions
+from hooks.server.serving.server import run_server as serve
+from hooks.server.serving.web import ServedBy
 
 RATE = 20.0
 """Reviews a second at which times are compared: more than people and pipelines write graphs."""
@@ -68,8 +68,8 @@ def describe(result: dict[str, Any]) -> str:
 
 def load_app(is_draining: Callable[[], bool]) -> Flask:
     """The admission application with the extra path `POST /echo`."""
-    from hooks.admission.app import create_admission_app  # noqa: PLC0415 - its metrics look at the environment
-    from hooks.admission.rules import DEFAULTS, RULES  # noqa: PLC0415 - as above
+    from hooks.server.admission.app import create_admission_app  # noqa: PLC0415 - its metrics look at the environment
+    from hooks.server.admission.rules import DEFAULTS, RULES  # noqa: PLC0415 - as above
 
     app = create_admission_app(parse_settings({}), RULES, DEFAULTS, served_by=ServedBy(is_draining=is_draining))
     app.add_url_rule("/echo", "echo", echo, methods=["POST"])

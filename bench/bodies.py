@@ -15,10 +15,10 @@ import yaml
 from flask.testing import FlaskClient
 
 from bench.load import NEW_EACH_TIME
-from hooks import contract
-from hooks.k8s import kinds
-from hooks.k8s.types import GroupVersionKind, Manifest, gvk_of, name_of, plural_of
-from hooks.metacontroller.controllers import declared_kinds
+from hooks.ground import contract
+from hooks.ground.k8s import kinds
+from hooks.ground.k8s.types import GroupVersionKind, Manifest, gvk_of, name_of, plural_of
+from hooks.wire.metacontroller.controllers import declared_kinds
 
 NAMESPACE = "inference"
 CONTROLLERS = Path(__file__).parent.parent / "metacontroller"

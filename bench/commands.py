@@ -23,9 +23,9 @@ import yaml
 
 from bench.page import PAGE, replace_part, write_table
 from bench.server import count_processors
-from hooks import contract
-from hooks.k8s.types import Manifest, gvk_of
-from hooks.offline.manifests.writing import format_documents
+from hooks.ground import contract
+from hooks.ground.k8s.types import Manifest, gvk_of
+from hooks.tools.offline.manifests.writing import format_documents
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 KINDS = "lws,volcano,inference-pool"

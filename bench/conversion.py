@@ -21,11 +21,11 @@ from bench.bodies import Case, write_graph
 from bench.comparison import LoadRun, describe_times, measure
 from bench.load import NEW_EACH_TIME, renew
 from bench.server import run_server
-from hooks import contract
-from hooks.admission.conversion import PATH
-from hooks.api.conversion import Version, convert
-from hooks.k8s.types import Manifest
-from hooks.serving.memory import freeze_memory
+from hooks.ground import contract
+from hooks.ground.k8s.types import Manifest
+from hooks.language.api.conversion import Version, convert
+from hooks.server.admission.conversion import PATH
+from hooks.server.serving.memory import freeze_memory
 
 RATE = 50.0
 """Conversions a second at which times are compared: some fifty planners that poll, or a watch while graphs come up."""

@@ -12,17 +12,17 @@ from datetime import UTC, datetime
 import orjson
 from flask import Flask, Response
 
-from hooks.serving.logs import set_up_logging
-from hooks.serving.server import ServerOptions, run_server
-from hooks.serving.web import ServedBy, read_body
-from hooks.settings import parse_settings
+from hooks.ground.settings import parse_settings
+from hooks.server.serving.logs import set_up_logging
+from hooks.server.serving.server import ServerOptions, run_server
+from hooks.server.serving.web import ServedBy, read_body
 
 _LIMIT = parse_settings({}).max_body_bytes
 
 
 def load(is_draining: Callable[[], bool]) -> Flask:
     """The hooks' application with the echo, which uses the same server, Flask and request ids."""
-    from hooks.app import create_app  # noqa: PLC0415 - its metrics look at the environment when imported
+    from hooks.server.app import create_app  # noqa: PLC0415 - its metrics look at the environment when imported
 
     served_by = ServedBy(is_draining=is_draining, at_once=int(sys.argv[3]))
     settings = parse_settings({}, dict(pair.split("=", 1) for pair in sys.argv[4:]))

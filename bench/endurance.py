@@ -32,8 +32,8 @@ from bench.good_clients import Call, Manner, Record, Service, call_until_over
 from bench.load import NEW_EACH_TIME
 from bench.page import RELIABILITY, RESULTS, replace_part
 from bench.server import ask_until_answered, find_free_port, find_workers, read_memory
-from hooks.app import create_app
-from hooks.settings import parse_settings
+from hooks.ground.settings import parse_settings
+from hooks.server.app import create_app
 
 PHASES = (
     "only clients",

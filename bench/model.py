@@ -16,13 +16,13 @@ from bench.comparison import LoadRun, describe_times, measure
 from bench.load import NEW_EACH_TIME
 from bench.prober import ENGINES_ON_LOOPBACK, run_slow_engines
 from bench.server import run_server
-from hooks import contract
-from hooks.app import create_app
-from hooks.k8s import kinds
-from hooks.k8s.types import Manifest
-from hooks.offline.simulation.processes import run_servers
-from hooks.policy import identity
-from hooks.settings import parse_settings
+from hooks.ground import contract
+from hooks.ground.k8s import kinds
+from hooks.ground.k8s.types import Manifest
+from hooks.ground.settings import parse_settings
+from hooks.server.app import create_app
+from hooks.tools.offline.simulation.processes import run_servers
+from hooks.wire.policy import identity
 
 RATE = 20.0
 """Syncs a second at which times are compared."""

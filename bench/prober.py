@@ -14,11 +14,11 @@ from pathlib import Path
 import click
 
 from bench.server import measure_memory
-from hooks.model.prober_client import ProberClient
-from hooks.model.prober_messages import Adapter, AdapterPhase, EngineTarget, LoadRequest
-from hooks.offline.simulation.processes import run_servers
-from hooks.offline.simulator.engines import LoraSupport, SimulatedEngine, reserve_port
-from hooks.offline.simulator.loopback_http import Answer, Request, Response, run_listeners
+from hooks.model.prober.messages import Adapter, AdapterPhase, EngineTarget, LoadRequest
+from hooks.server.clients.prober_client import ProberClient
+from hooks.tools.offline.simulation.processes import run_servers
+from hooks.tools.offline.simulator.engines import LoraSupport, SimulatedEngine, reserve_port
+from hooks.tools.offline.simulator.loopback_http import Answer, Request, Response, run_listeners
 
 ENGINES_ON_LOOPBACK = "engine_addresses=any"
 CONCURRENCY = 10

@@ -8,16 +8,16 @@ import orjson
 
 from bench.bodies import name_fields
 from bench.cluster.simulated import NAMESPACE, build_graph, is_ready
-from hooks import contract
-from hooks.app import create_app, served_hooks
-from hooks.metacontroller import install_files
-from hooks.metacontroller.protocol import ObjectQuery, QueryAnswer
-from hooks.metacontroller.queries import ObjectSource
-from hooks.offline.simulator.clock import Clock
-from hooks.offline.simulator.cluster import Setup, SimulatedCluster
-from hooks.offline.simulator.metacontroller.webhook import HookAnswer
-from hooks.offline.simulator.queries import ClusterReader
-from hooks.settings import parse_settings
+from hooks.ground import contract
+from hooks.ground.settings import parse_settings
+from hooks.server.app import create_app, served_hooks
+from hooks.tools.offline.simulator.clock import Clock
+from hooks.tools.offline.simulator.cluster import Setup, SimulatedCluster
+from hooks.tools.offline.simulator.metacontroller.webhook import HookAnswer
+from hooks.tools.offline.simulator.queries import ClusterReader
+from hooks.wire.metacontroller import install_files
+from hooks.wire.metacontroller.protocol import ObjectQuery, QueryAnswer
+from hooks.wire.metacontroller.queries import ObjectSource
 
 _RESYNCED_AFTER = 301
 """Seconds in which each object is synced again."""

@@ -26,12 +26,12 @@ from rich.table import Table
 
 from bench.recorded import Recorded, record_ready
 from bench.server import count_processors
-from hooks import app
-from hooks.metacontroller.protocol import ObjectQuery, QueryAnswer
-from hooks.metacontroller.queries import ObjectSource
-from hooks.metacontroller.request_body import read_whole
-from hooks.serving.logs import set_up_logging
-from hooks.settings import parse_settings
+from hooks.ground.settings import parse_settings
+from hooks.server import app
+from hooks.server.serving.logs import set_up_logging
+from hooks.wire.metacontroller.protocol import ObjectQuery, QueryAnswer
+from hooks.wire.metacontroller.queries import ObjectSource
+from hooks.wire.metacontroller.request_body import read_whole
 
 RESULTS = Path(__file__).parent / "results"
 TARGET = 60.0

@@ -19,7 +19,7 @@ from bench.cluster.processors import read_seconds
 from bench.cluster.simulated import name_graph
 from bench.recorded import record_resync
 from bench.server import count_processors, measure_memory, run_server
-from hooks.metacontroller.resting import MAX_RESTING_BYTES
+from hooks.wire.metacontroller.resting import MAX_RESTING_BYTES
 
 RESULTS = Path(__file__).parent / "results"
 SHARE = 0.02

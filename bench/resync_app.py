@@ -9,15 +9,15 @@ from datetime import UTC, datetime
 
 from flask import Flask
 
-from hooks.serving.logs import set_up_logging
-from hooks.serving.server import ServerOptions, run_server
-from hooks.serving.web import ServedBy
-from hooks.settings import parse_settings
+from hooks.ground.settings import parse_settings
+from hooks.server.serving.logs import set_up_logging
+from hooks.server.serving.server import ServerOptions, run_server
+from hooks.server.serving.web import ServedBy
 
 
 def load(is_draining: Callable[[], bool]) -> Flask:
     """The hooks' application."""
-    from hooks.app import create_app  # noqa: PLC0415 - its metrics look at the environment when imported
+    from hooks.server.app import create_app  # noqa: PLC0415 - its metrics look at the environment when imported
 
     served_by = ServedBy(is_draining=is_draining, resting_bytes=int(sys.argv[3]))
     return create_app(parse_settings({}), lambda: datetime.now(UTC), served_by=served_by)

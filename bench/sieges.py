@@ -1,6 +1,7 @@
 """`python -m bench.sieges`: servers of hooks and of admission under siege, as four good callers and a probe see them.
 
-Figures only: how long answers take depends on the machine. What must hold anywhere is in tests/serving/test_sieges.py.
+Figures only: how long answers take depends on the machine. What must hold anywhere is in
+tests/server/serving/test_sieges.py.
 """
 
 import os
@@ -27,9 +28,9 @@ from bench.bodies import Case, build_cases
 from bench.page import RELIABILITY, replace_part
 from bench.server import count_processors, find_free_port
 from bench.siege_clients import Count, Siege
-from hooks.admission.certificates.authority import issue
-from hooks.app import create_app
-from hooks.settings import parse_settings
+from hooks.ground.settings import parse_settings
+from hooks.server.admission.certificates.authority import issue
+from hooks.server.app import create_app
 
 CALLERS = 4
 CALL_SECONDS, PROBE_SECONDS = 5.0, 1.0

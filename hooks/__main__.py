@@ -1,6 +1,6 @@
 """`python -m hooks`, the same as the command `dynamo-hooks`."""
 
-from hooks.cli.main import main
+from hooks.server.commands.main import main
 
 if __name__ == "__main__":
     main()

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from click.testing import CliRunner
 
-from hooks.cli.main import main
+from hooks.server.commands.main import main
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-from hooks.serving.memory import collect_seldom, freeze_memory
+from hooks.server.serving.memory import collect_seldom, freeze_memory
 from tests import effort
 from tests.cluster import binaries
 from tests.collected import leave_out

@@ -37,26 +37,26 @@ LONGEST = (
 LONG = (
     "tests/test_make_image.py",
     "tests/model/test_pods.py",
-    "tests/operating/migration/test_from_1x.py",
+    "tests/tools/operating/migration/test_from_1x.py",
     "tests/test_image.py",
     "tests/test_chart.py",
     "tests/docs/test_commands.py",
     "tests/graph/test_properties.py",
-    "tests/operating/migration/test_run.py",
+    "tests/tools/operating/migration/test_run.py",
     "tests/test_chart_options.py",
-    "tests/operating/doctor/test_objects.py",
+    "tests/tools/operating/doctor/test_objects.py",
 )
 """Other modules that begin before the slow tests, which are many and fill the cores until the end."""
 
 _CLUSTER = "tests/cluster/"
 _SLOW = (
     "tests/sequences/",
-    "tests/offline/simulation/",
-    "tests/offline/simulator/",
-    "tests/serving/test_draining",
-    "tests/serving/test_serve",
-    "tests/serving/test_sieges",
-    "tests/serving/test_slow_peers",
+    "tests/tools/offline/simulation/",
+    "tests/tools/offline/simulator/",
+    "tests/server/serving/test_draining",
+    "tests/server/serving/test_serve",
+    "tests/server/serving/test_sieges",
+    "tests/server/serving/test_slow_peers",
     "tests/test_bench",
 )
 

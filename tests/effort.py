@@ -28,7 +28,7 @@ EDITS = ALL_EDITS if FULL else 10
 """Seeded edits of graphs, each kind of edit once at least, for the restarts that `diff` announces."""
 
 LARGE_GRAPH = (25, 64) if FULL else (10, 10)
-"""Services of the largest graph of tests/offline/simulator, and replicas of each."""
+"""Services of the largest graph of tests/tools/offline/simulator, and replicas of each."""
 
 SHARE = 1 if FULL else 10
 """One of so many examples of a property is tried."""

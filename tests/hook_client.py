@@ -7,12 +7,12 @@ import orjson
 from flask import Flask
 from flask.testing import FlaskClient
 
-from hooks import contract
-from hooks.app import Hook, create_app
-from hooks.k8s.types import Manifest
-from hooks.metacontroller.protocol import CustomizeRequest, RelatedRule, SyncAnswer, SyncRequest
-from hooks.settings import parse_settings
-from hooks.settings.facts import Facts
+from hooks.ground import contract
+from hooks.ground.k8s.types import Manifest
+from hooks.ground.settings import parse_settings
+from hooks.ground.settings.facts import Facts
+from hooks.server.app import Hook, create_app
+from hooks.wire.metacontroller.protocol import CustomizeRequest, RelatedRule, SyncAnswer, SyncRequest
 from tests import make
 
 CONFIG_MAP: Manifest = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}}

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 import yaml
 
-from hooks.metacontroller import install_files
-from hooks.offline.manifests.together import render_manifests
-from hooks.offline.rendering import every_child
-from hooks.settings import Settings
+from hooks.ground.settings import Settings
+from hooks.tools.offline.manifests.together import render_manifests
+from hooks.tools.offline.rendering import every_child
+from hooks.wire.metacontroller import install_files
 from tests.cluster.binaries import BIN
 
 ROOT = Path(__file__).parent.parent

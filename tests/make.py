@@ -9,15 +9,15 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from hooks import contract
-from hooks.k8s import kinds
-from hooks.k8s.types import GroupVersionKind, Manifest, gvk_of, name_of
-from hooks.metacontroller.controllers import declared_kinds
-from hooks.metacontroller.protocol import Objects, SyncRequest
-from hooks.problems import HERE, Problem, Reason, Rule
-from hooks.rules.slips import NO_RELEASE
-from hooks.settings import parse_settings
-from hooks.settings.facts import Facts
+from hooks.ground import contract
+from hooks.ground.k8s import kinds
+from hooks.ground.k8s.types import GroupVersionKind, Manifest, gvk_of, name_of
+from hooks.ground.problems import HERE, Problem, Reason, Rule
+from hooks.ground.settings import parse_settings
+from hooks.ground.settings.facts import Facts
+from hooks.language.rules.slips import NO_RELEASE
+from hooks.wire.metacontroller.controllers import declared_kinds
+from hooks.wire.metacontroller.protocol import Objects, SyncRequest
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 NAMESPACE = "default"

@@ -15,7 +15,7 @@ from typing import Any
 import requests
 import responses
 
-from hooks.clients.api_server import ApiServer
+from hooks.server.clients.api_server import ApiServer
 from tests.loopback import serving
 
 URL = "https://127.0.0.1:6443"

@@ -15,19 +15,19 @@ from typing import Any
 
 import yaml
 
-from hooks import contract
-from hooks.component.runtime_version import RuntimeVersion
-from hooks.k8s.hashing import canonical_json, short_hash
-from hooks.k8s.types import gvk_of, name_of
-from hooks.offline.manifests.loaded import ManifestFaults
-from hooks.offline.manifests.together import render_manifests
-from hooks.offline.rendering import every_child
-from hooks.policy.holding import MARKED, rolling_part
+from hooks.component.image.runtime_version import RuntimeVersion
+from hooks.ground import contract
+from hooks.ground.k8s.hashing import canonical_json, short_hash
+from hooks.ground.k8s.types import gvk_of, name_of
+from hooks.tools.offline.manifests.loaded import ManifestFaults
+from hooks.tools.offline.manifests.together import render_manifests
+from hooks.tools.offline.rendering import every_child
+from hooks.wire.policy.holding import MARKED, rolling_part
 from tests.test_golden import EXAMPLES, GOLDEN, INSTALLED, MULTINODE, ORCHESTRATORS, ROOT, SETTINGS, SEVERAL_NODES
 
 EARLIEST = RuntimeVersion(0, 9)
 _ROOMS = ("hooks.component", "hooks.graph")
-_REQUESTS = "hooks.graph.request"
+_REQUESTS = "hooks.request"
 _OF_RELEASE = re.compile(r"(/ai-dynamo/[a-z-]+):[0-9][0-9A-Za-z.-]*")
 _KINDS = frozenset({contract.GRAPH.kind, contract.COMPONENT.kind})
 _numbers = itertools.count()

@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from hooks.k8s.types import Manifest
+from hooks.ground.k8s.types import Manifest
 from tests.templates import find_changes, find_templates
 
 GOLDEN = "tests/golden"

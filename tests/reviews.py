@@ -6,11 +6,11 @@ from typing import Any
 import orjson
 from flask import Flask
 
-from hooks import contract
-from hooks.admission.app import create_admission_app
-from hooks.k8s.types import Manifest, plural_of
-from hooks.settings import parse_settings
-from hooks.validation.review import Review, Verdict
+from hooks.ground import contract
+from hooks.ground.k8s.types import Manifest, plural_of
+from hooks.ground.settings import parse_settings
+from hooks.language.validation.review import Review, Verdict
+from hooks.server.admission.app import create_admission_app
 from tests import make
 
 GRAPHS = plural_of(contract.GRAPH)

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import yaml
 
-from hooks.api.conversion import Version, convert
-from hooks.crds.served_versions import is_beta
-from hooks.k8s.types import Manifest
+from hooks.ground.k8s.types import Manifest
+from hooks.language.api.conversion import Version, convert
+from hooks.language.crds.served_versions import is_beta
 
 
 def load_stored(path: Path) -> list[Manifest]:

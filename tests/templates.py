@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from hooks.k8s.types import Manifest
+from hooks.ground.k8s.types import Manifest
 
 Templates = Mapping[str, Any]
 """`<kind>/<name>`, with `/<role or clique>` where a workload has several, to the template."""

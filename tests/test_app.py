@@ -7,15 +7,15 @@ import orjson
 import pytest
 from werkzeug.test import TestResponse
 
-from hooks import contract
-from hooks.app import STALE_SECONDS, create_app
-from hooks.errors import InvalidSpec, LeaveAlone, ProberUnavailable
-from hooks.metacontroller.protocol import SyncAnswer
-from hooks.model.prober_messages import LoadReport, LoadRequest
-from hooks.policy.identity import model_hash
-from hooks.serving.origin import CallOrigin
-from hooks.serving.web import ServedBy
-from hooks.settings import parse_settings
+from hooks.ground import contract
+from hooks.ground.errors import InvalidSpec, LeaveAlone, ProberUnavailable
+from hooks.ground.settings import parse_settings
+from hooks.model.prober.messages import LoadReport, LoadRequest
+from hooks.server.app import STALE_SECONDS, create_app
+from hooks.server.serving.origin import CallOrigin
+from hooks.server.serving.web import ServedBy
+from hooks.wire.metacontroller.protocol import SyncAnswer
+from hooks.wire.policy.identity import model_hash
 from tests import make
 from tests.hook_client import CONFIG_MAP, GOOD, call, client_with
 from tests.model.parts import app_asking

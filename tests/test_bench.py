@@ -15,9 +15,9 @@ from bench.bodies import Case, build_cases
 from bench.comparison import ECHO, JSON_ECHO, LoadRun, measure
 from bench.echo_app import echo, echo_json
 from bench.load import NEW_EACH_TIME, _choose_times, run, run_at_rate
-from hooks.app import create_app
-from hooks.serving.web import BY_ITSELF, create_bare_app
-from hooks.settings import parse_settings
+from hooks.ground.settings import parse_settings
+from hooks.server.app import create_app
+from hooks.server.serving.web import BY_ITSELF, create_bare_app
 from tests import make
 
 

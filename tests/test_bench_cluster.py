@@ -13,9 +13,9 @@ from bench.cluster.processors import read_memory, read_seconds
 from bench.cluster.profiles import REST, sum_parts
 from bench.cluster.rules import KINDS, build_crd, read_ready_objects
 from bench.cluster.simulated import build_graph, is_ready, simulate
-from hooks.metacontroller import install_files
-from hooks.offline.simulator.cluster import Setup, SimulatedCluster
-from hooks.offline.simulator.metacontroller.webhook import HookAnswer
+from hooks.tools.offline.simulator.cluster import Setup, SimulatedCluster
+from hooks.tools.offline.simulator.metacontroller.webhook import HookAnswer
+from hooks.wire.metacontroller import install_files
 from tests.cluster.audit_log import AuditLog
 
 

@@ -3,9 +3,9 @@
 from pathlib import Path
 
 from bench.commands import Cost, make_graphs, size_commands, write_commands, write_folders
-from hooks.offline.diff.comparing import compare_manifests
-from hooks.offline.manifests.together import load_together, render_manifests
-from hooks.settings import parse_settings
+from hooks.ground.settings import parse_settings
+from hooks.tools.offline.diff.comparing import compare_manifests
+from hooks.tools.offline.manifests.together import load_together, render_manifests
 
 SETTINGS = parse_settings({})
 INSTALLED = frozenset({"lws", "volcano", "inference-pool"})

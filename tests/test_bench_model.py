@@ -4,7 +4,7 @@ import orjson
 
 from bench.model import build_case
 from bench.prober import ENGINES_ON_LOOPBACK, run_slow_engines
-from hooks.offline.simulation.processes import run_servers
+from hooks.tools.offline.simulation.processes import run_servers
 
 
 def test_case_is_a_model_that_every_engine_has_loaded() -> None:

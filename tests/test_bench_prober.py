@@ -7,8 +7,8 @@ import pytest
 import requests
 
 from bench.prober import Finding, build_requests, measure_loading, read_processor_seconds, run_slow_engines
-from hooks.model.prober.lora_api import load_adapter, open_transport
-from hooks.model.prober_messages import EngineTarget
+from hooks.model.prober.messages import EngineTarget
+from hooks.server.prober.lora_api import load_adapter, open_transport
 from tests.waiting import PATIENCE
 
 

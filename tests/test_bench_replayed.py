@@ -9,9 +9,9 @@ from bench.page import write_replayed, write_resync
 from bench.recorded import Recorded, record_ready, record_resync
 from bench.replayed import replay
 from bench.resync import find_period
-from hooks import contract
-from hooks.app import create_app
-from hooks.settings import parse_settings
+from hooks.ground import contract
+from hooks.ground.settings import parse_settings
+from hooks.server.app import create_app
 from tests import make
 
 

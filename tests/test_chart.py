@@ -18,14 +18,14 @@ import pytest
 import yaml
 
 from hooks import __version__
-from hooks.admission.app import KINDS
-from hooks.clients.inventory import LEASE_NAME
-from hooks.crds import build_crds
-from hooks.metacontroller import install_files
-from hooks.metacontroller.controllers import OPTIONAL_KINDS
-from hooks.model.prober_token import TOKEN_VARIABLE
-from hooks.serving.worker import REQUEST_SECONDS
-from hooks.settings import Settings, parse_settings
+from hooks.ground.settings import Settings, parse_settings
+from hooks.language.crds import build_crds
+from hooks.server.admission.app import KINDS
+from hooks.server.clients.inventory import LEASE_NAME
+from hooks.server.clients.prober_token import TOKEN_VARIABLE
+from hooks.server.serving.worker import REQUEST_SECONDS
+from hooks.wire.metacontroller import install_files
+from hooks.wire.metacontroller.controllers import OPTIONAL_KINDS
 from tests.chart_values import leaves, read_meanings, values_table, write_readme
 from tests.installation import ROOT, Right, named, needed_rights, of_kind, plain, program, rights
 from tests.setting_values import REFUSED, TAKEN

@@ -9,11 +9,11 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
-from hooks import contract
-from hooks.admission.app import KINDS
-from hooks.cli.main import main
-from hooks.metacontroller import install_files
-from hooks.settings import parse_settings
+from hooks.ground import contract
+from hooks.ground.settings import parse_settings
+from hooks.server.admission.app import KINDS
+from hooks.server.commands.main import main
+from hooks.wire.metacontroller import install_files
 from tests.installation import Right, named, of_kind, rights
 from tests.test_chart import ACCOUNT_MOUNT, CALLERS, SCHEMA, controllers_of, refusal, template
 

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from hooks.admission.app import KINDS
-from hooks.cli.main import main
-from hooks.metacontroller import install_files
+from hooks.server.admission.app import KINDS
+from hooks.server.commands.main import main
+from hooks.wire.metacontroller import install_files
 from tests.installation import Right, expand, named, of_kind, rights
 from tests.test_chart import hook_events, render, template
 

@@ -13,10 +13,10 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
-from hooks import contract
-from hooks.admission.app import KINDS
-from hooks.cli.main import main
-from hooks.settings import parse_settings
+from hooks.ground import contract
+from hooks.ground.settings import parse_settings
+from hooks.server.admission.app import KINDS
+from hooks.server.commands.main import main
 from tests.installation import named, of_kind, program, rights
 from tests.test_chart import CALLERS, CHART, hook_events, refusal, render, template, variables_of
 from tests.third_party import FOLDER, needs_schemas

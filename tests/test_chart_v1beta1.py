@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from hooks import contract
-from hooks.api.conversion import CONVERTIBLE_KINDS
-from hooks.cli.main import main
+from hooks.ground import contract
+from hooks.language.api.conversion import CONVERTIBLE_KINDS
+from hooks.server.commands.main import main
 from tests.installation import named, of_kind, rights
 from tests.test_chart import hook_events, refusal, render, template
 from tests.test_chart_admission import SERVICE, SOURCES, pairs, with_values

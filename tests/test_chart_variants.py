@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 import yaml
 
-from hooks.metacontroller import install_files
+from hooks.wire.metacontroller import install_files
 from tests.installation import named, of_kind
 from tests.test_chart import CHART, refusal, render
 

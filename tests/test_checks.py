@@ -44,7 +44,7 @@ def test_mypy_runs_again_without_workers_that_were_late(said: str, tmp_path: Pat
     assert (tmp_path / "calls").read_text() == "called \ncalled --num-workers 0\n"
 
 
-@pytest.mark.parametrize(("said", "code"), [("hooks/app.py:1: error: a fault", 1), ("Success", 0)])
+@pytest.mark.parametrize(("said", "code"), [("hooks/server/app.py:1: error: a fault", 1), ("Success", 0)])
 def test_mypy_that_checked_is_believed(said: str, code: int, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert check_types(make_mypy(tmp_path, said, code)) is (code == 0)
     assert (tmp_path / "calls").read_text() == "called \n"

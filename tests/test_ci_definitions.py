@@ -15,14 +15,14 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
-from hooks.cli.main import main
-from hooks.k8s.yaml_reader import Mark
-from hooks.offline.manifests.annotations import write_annotations
-from hooks.offline.manifests.document import Fault
-from hooks.problems import HERE
-from hooks.rules import reading
+from hooks.ground.k8s.yaml_reader import Mark
+from hooks.ground.problems import HERE
+from hooks.language.rules import reading
+from hooks.server.commands.main import main
+from hooks.tools.offline.manifests.annotations import write_annotations
+from hooks.tools.offline.manifests.document import Fault
 from tests import effort, fake_gh
-from tests.offline.manifests.test_git_revisions import AGG, GRAPH, SCALED, git, write
+from tests.tools.offline.manifests.test_git_revisions import AGG, GRAPH, SCALED, git, write
 
 ROOT = Path(__file__).parent.parent
 HOOKS = {hook["id"]: hook for hook in yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())}

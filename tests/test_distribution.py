@@ -8,7 +8,7 @@ import pytest
 from tests.distribution import LONG, LONGEST, PLANES, choose_units, count_workers, rank_of, unit_of
 
 TESTS = Path(__file__).parent
-CLUSTER, OTHER = "tests/cluster/test_rules.py", "tests/k8s/test_names.py"
+CLUSTER, OTHER = "tests/cluster/test_rules.py", "tests/ground/k8s/test_names.py"
 
 
 def test_longest_modules_exist() -> None:
@@ -31,7 +31,7 @@ def test_unit_follows_from_where_a_test_is(test: str, unit: str) -> None:
 
 def test_longest_modules_of_the_cluster_begin_first_and_the_slow_tests_before_the_rest() -> None:
     longest = [f"tests/cluster/{name}.py::test_a" for name in LONGEST]
-    others = [f"{LONG[0]}::test_a", "tests/offline/simulation/test_run.py::test_a", f"{OTHER}::test_a"]
+    others = [f"{LONG[0]}::test_a", "tests/tools/offline/simulation/test_run.py::test_a", f"{OTHER}::test_a"]
     tests = [*longest, f"{CLUSTER}::test_a", *others]
     assert sorted([*tests[3:], *tests[:3]], key=rank_of) == tests
 

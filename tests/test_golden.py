@@ -14,14 +14,14 @@ import pytest
 import yaml
 from flask.testing import FlaskClient
 
-from hooks import contract
-from hooks.app import create_app
-from hooks.k8s.types import Manifest
-from hooks.metacontroller.request_body import JsonCache
-from hooks.offline.manifests.together import render_manifests
-from hooks.offline.manifests.writing import format_documents, order_keys
-from hooks.offline.rendering import every_child
-from hooks.settings import parse_settings
+from hooks.ground import contract
+from hooks.ground.k8s.types import Manifest
+from hooks.ground.settings import parse_settings
+from hooks.server.app import create_app
+from hooks.tools.offline.manifests.together import render_manifests
+from hooks.tools.offline.manifests.writing import format_documents, order_keys
+from hooks.tools.offline.rendering import every_child
+from hooks.wire.metacontroller.request_body import JsonCache
 from tests import make
 
 ROOT = Path(__file__).parent.parent
@@ -91,7 +91,7 @@ def test_same_call_in_another_order_gives_the_same_bytes(client: FlaskClient, ca
 @pytest.mark.parametrize("call", [call for call in CALLS if call.parent.name != "customize"], ids=name_of_call)
 def test_hooks_change_nothing_of_what_they_remember_of_a_call(call: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     memory = JsonCache()
-    monkeypatch.setattr("hooks.app.JsonCache", lambda: memory)
+    monkeypatch.setattr("hooks.server.app.JsonCache", lambda: memory)
     client = create_app(SETTINGS, lambda: make.NOW).test_client()
     body = yaml.load((call / "request.yaml").read_text(), yaml.CSafeLoader)
     first = post(client, call, body)

@@ -93,7 +93,7 @@ def run(plugin: Path, tmp_path: Path, python: str, *words: str) -> subprocess.Co
 def test_first_call_installs_and_later_ones_do_not(plugin: Path, tmp_path: Path) -> None:
     first = run(plugin, tmp_path, "python", "status", "-A")
     assert first.returncode == 0, first.stderr
-    call = "-c from hooks.cli.kubectl.main import main; main() status -A\n"
+    call = "-c from hooks.tools.cli.kubectl.main import main; main() status -A\n"
     assert first.stdout == call
     assert "kubectl dynamo: installing version 1.2.3 into " in first.stderr
     assert "--require-hashes" in first.stderr

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 import yaml
 
-from hooks import contract
-from hooks.crds import apply_defaults
-from hooks.k8s.types import GroupVersionKind, Manifest
+from hooks.ground import contract
+from hooks.ground.k8s.types import GroupVersionKind, Manifest
+from hooks.language.crds import apply_defaults
 from tests import make
 from tests.graph import world
 from tests.kstatus import Kstatus, compute, kubectl_waits, store_answer

@@ -11,56 +11,37 @@ FILES = sorted(p for p in (ROOT / "hooks").rglob("*.py"))
 
 SHELL = (
     "hooks.__main__",
-    "hooks.admission.access",
-    "hooks.admission.app",
-    "hooks.admission.certificates",
-    "hooks.admission.conversion",
-    "hooks.admission.enforcing",
-    "hooks.app",
-    "hooks.cli",
-    "hooks.clients",
-    "hooks.exchange.asking",
-    "hooks.exchange.connections",
-    "hooks.metacontroller.install_files",
-    "hooks.metacontroller.request_body",
-    "hooks.metacontroller.resting",
-    "hooks.model.asking",
-    "hooks.model.prober",
-    "hooks.model.prober_client",
-    "hooks.offline.manifests.built.tools",
-    "hooks.offline.manifests.files",
-    "hooks.offline.manifests.git_revisions",
-    "hooks.offline.manifests.reading",
-    "hooks.offline.manifests.writing",
-    "hooks.offline.other_version",
-    "hooks.offline.processes",
-    "hooks.offline.simulation",
-    "hooks.offline.simulator.engines",
-    "hooks.offline.simulator.loopback_http",
-    "hooks.offline.simulator.metacontroller.hook_client",
-    "hooks.offline.testing",
-    "hooks.operating.cluster",
-    "hooks.operating.comparison",
-    "hooks.operating.exec_plugin",
-    "hooks.operating.kubeconfig",
-    "hooks.operating.self_test",
     "hooks.pytest_plugin",
-    "hooks.recording.keeping",
-    "hooks.serving",
+    "hooks.server",
     "hooks.testing",
+    "hooks.tools.cli",
+    "hooks.tools.offline.manifests.built.tools",
+    "hooks.tools.offline.manifests.files",
+    "hooks.tools.offline.manifests.git_revisions",
+    "hooks.tools.offline.manifests.reading",
+    "hooks.tools.offline.manifests.writing",
+    "hooks.tools.offline.other_version",
+    "hooks.tools.offline.processes",
+    "hooks.tools.offline.simulation",
+    "hooks.tools.offline.simulator.engines",
+    "hooks.tools.offline.simulator.loopback_http",
+    "hooks.tools.offline.simulator.metacontroller.hook_client",
+    "hooks.tools.offline.testing",
+    "hooks.tools.operating.cluster",
+    "hooks.tools.operating.comparison",
+    "hooks.tools.operating.exec_plugin",
+    "hooks.tools.operating.kubeconfig",
+    "hooks.wire.metacontroller.install_files",
+    "hooks.wire.metacontroller.request_body",
+    "hooks.wire.metacontroller.resting",
 )
 """What may use the network, threads, files, the environment or a clock."""
-PURE_CLIENTS = frozenset(
-    f"hooks.clients.{name}" for name in ("event_objects", "key_removal", "manifests", "stored_objects")
+PURE_SERVER = frozenset(
+    {f"hooks.server.clients.{name}" for name in ("event_objects", "key_removal", "stored_objects")}
+    | {f"hooks.server.admission.{name}" for name in ("conversion_wire", "labels", "rules", "wire", "written")}
+    | {f"hooks.server.recording.{name}" for name in ("answering", "blanking", "calls")}
 )
-PROBER_DECISIONS = frozenset(
-    f"hooks.model.prober.{name}"
-    for name in (
-        *("adapter", "adapter_event", "adapter_state", "call_queue", "calls", "engine_record", "limits", "phases"),
-        *("reconciler", "reports", "updates"),
-    )
-)
-"""Modules of the prober that decide, and so touch nothing outside."""
+"""Modules of the servers that decide, and so touch nothing outside."""
 FORBIDDEN = frozenset(
     {"flask", "gunicorn", "requests", "os", "logging", "time", "random", "uuid", "threading"}
     | {"subprocess", "socket", "secrets", "tempfile"}
@@ -68,36 +49,17 @@ FORBIDDEN = frozenset(
 YAML_WRITERS = frozenset({"dump", "dump_all", "safe_dump", "safe_dump_all", "SafeDumper", "CSafeDumper"})
 """What every module may use of PyYAML, besides the types of its nodes and dumpers."""
 YAML_TYPES = frozenset({"Dumper", "ScalarNode"})
-FLOORS = {
-    **dict.fromkeys(("hooks.errors", "hooks.k8s", "hooks.problems"), 0),
-    **dict.fromkeys(("hooks.contract", "hooks.rules", "hooks.settings"), 1),
-    **dict.fromkeys(("hooks.api", "hooks.crds", "hooks.exchange", "hooks.metacontroller", "hooks.policy"), 1),
-    **dict.fromkeys(("hooks.validation",), 1),
-    **dict.fromkeys(("hooks.api.conversion", "hooks.component", "hooks.serving", "hooks.world.spreading"), 2),
-    **dict.fromkeys(("hooks.graph", "hooks.model"), 3),
-    **dict.fromkeys(("hooks.admission", "hooks.world"), 4),
-    **dict.fromkeys(("hooks.model.asking", "hooks.model.prober_client"), 5),
-    "hooks.clients": 6,
-    **dict.fromkeys((f"hooks.admission.{name}" for name in ("access", "app", "certificates", "conversion")), 7),
-    **dict.fromkeys(("hooks.admission.enforcing", "hooks.app", "hooks.model.prober"), 7),
-    "hooks.recording": 8,
-    "hooks.offline": 9,
-    "hooks.operating": 10,
-    **dict.fromkeys(("hooks.cli", "hooks.testing"), 11),
-    **dict.fromkeys(("hooks.__main__", "hooks.pytest_plugin"), 12),
-}
-"""By package or module, the floor that it stands on; an import may point to the same floor or a lower one."""
+ROOMS = ("ground", "language", "wire", "component", "graph", "model", "request", "adapter", "server", "tools")
+"""The rooms of `hooks/`, from the ground up; an import points to the same room or an earlier one."""
+KINDS = ("component", "graph", "model", "request", "adapter")
+DOORS = ("image", "spec", "seen", "pod", "grove", "workers", "plan", "rules", "change", "report", "reads", "prober")
+"""What a room of a kind may have, beside `sync.py` and `build.py`; none imports another one in a circle."""
 
-SERVERS = (
-    *("hooks.app", "hooks.admission.app", "hooks.model.prober", "hooks.clients.output_copier"),
-    *(f"hooks.cli.{name}" for name in ("serve", "serve_admission", "prober", "copy_output")),
-)
-"""What runs in a cluster all the time."""
-TOOLS = ("hooks.offline", "hooks.operating", "hooks.testing")
+TOOLS = ("hooks.tools", "hooks.testing")
 SEES_V1BETA1 = frozenset(
-    {"hooks.admission.conversion", "hooks.admission.conversion_wire", "hooks.admission.written"}
-    | {"hooks.component.kept_fields", "hooks.graph.request.generated_graph"}
-    | {f"hooks.graph.request.{name}" for name in ("asked", "finished_graph", "graph_overrides")}
+    {"hooks.server.admission.conversion", "hooks.server.admission.conversion_wire", "hooks.server.admission.written"}
+    | {"hooks.component.spec.kept_fields", "hooks.request.seen.generated_graph", "hooks.request.spec.asked"}
+    | {"hooks.request.plan.finished_graph", "hooks.request.spec.graph_overrides"}
 )
 """What of the operator converts objects: the edges, what a conversion left in annotations, and a profiler's output.
 
@@ -109,9 +71,10 @@ def module_of(path: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-def floor_of(module: str) -> int | None:
-    names = [name for name in FLOORS if module == name or module.startswith(f"{name}.")]
-    return FLOORS[max(names, key=len)] if names else None
+def floor_of(module: str) -> int:
+    """The place of a module's room; what is beside the rooms is above them."""
+    parts = module.split(".")
+    return ROOMS.index(parts[1]) if len(parts) > 1 and parts[1] in ROOMS else len(ROOMS)
 
 
 @cache
@@ -138,12 +101,20 @@ def is_in(module: str, rooms: Iterable[str]) -> bool:
 
 
 def is_shell(module: str) -> bool:
-    return is_in(module, SHELL) and module not in PROBER_DECISIONS | PURE_CLIENTS
+    return is_in(module, SHELL) and module not in PURE_SERVER
 
 
-def test_every_module_has_its_place() -> None:
-    modules = [module_of(path) for path in FILES]
-    assert [module for module in modules if module != "hooks" and floor_of(module) is None] == []
+def test_a_newcomer_sees_the_rooms() -> None:
+    shown = {path.name for path in (ROOT / "hooks").iterdir() if path.is_dir() and path.name != "__pycache__"}
+    assert shown == set(ROOMS)
+
+
+def test_rooms_of_the_kinds_have_the_same_doors() -> None:
+    for kind in KINDS:
+        room = ROOT / "hooks" / kind
+        shown = {path.stem for path in room.iterdir() if path.suffix == ".py" or (path / "__init__.py").is_file()}
+        assert "sync" in shown
+        assert shown <= {"__init__", "sync", "build", *DOORS}, kind
 
 
 def test_imports_point_only_towards_the_ground() -> None:
@@ -151,52 +122,42 @@ def test_imports_point_only_towards_the_ground() -> None:
         f"{module_of(path)} imports {name}"
         for path in FILES
         for name in imports_of(path)
-        if name.startswith("hooks.") and (floor_of(name) or 0) > (floor_of(module_of(path)) or 0)
+        if name.startswith("hooks.") and name != "hooks.__version__" and floor_of(name) > floor_of(module_of(path))
     ]
     assert upwards == []
 
 
-def package_of(module: str) -> str:
-    """The room of a module: `hooks.component`, `hooks.offline.diff`, or a module that stands beside the rooms."""
+def door_of(module: str) -> str:
+    """The room or the door of a module: `hooks.wire.policy`, `hooks.graph.plan`, `hooks.tools.offline.diff`."""
     parts = module.split(".")
-    return ".".join(parts[: 3 if len(parts) > 2 and parts[1] in {"offline", "operating"} else 2])
+    return ".".join(parts[: 4 if parts[1:3] in (["tools", "offline"], ["tools", "operating"]) else 3])
 
 
-def test_no_packages_import_each_other_in_a_circle() -> None:
-    rooms = {package_of(module_of(path)) for path in FILES}
-    arrows: dict[str, set[str]] = {room: set() for room in rooms}
+def test_no_doors_import_each_other_in_a_circle() -> None:
+    doors = {door_of(module_of(path)) for path in FILES}
+    arrows: dict[str, set[str]] = {door: set() for door in doors}
     for path in FILES:
-        room = package_of(module_of(path))
-        found = {package_of(name) for name in imports_of(path)}
-        arrows[room] |= {other for other in found if other in rooms and other not in {room, "hooks"}}
+        door = door_of(module_of(path))
+        found = {door_of(name) for name in imports_of(path)}
+        arrows[door] |= {other for other in found if other in doors and other not in {door, "hooks"}}
     list(TopologicalSorter(arrows).static_order())  # raises CycleError with the circle
 
 
-def test_servers_load_no_tool() -> None:
-    modules = {module_of(path): path for path in FILES}
-    waiting = [module for module in modules if is_in(module, SERVERS)]
-    reached: dict[str, str] = dict.fromkeys(waiting, "")
-    while waiting:
-        module = waiting.pop()
-        for name in imports_of(modules[module]):
-            if name in modules and name not in reached:
-                reached[name] = module
-                waiting.append(name)
-    assert len(reached) > len(SERVERS)
-    assert [f"{by} imports {name}" for name, by in reached.items() if is_in(name, TOOLS)] == []
-
-
 def test_operator_decides_on_v1alpha1() -> None:
-    operator = [path for path in FILES if not is_in(module_of(path), (*TOOLS, "hooks.cli", "hooks.api.conversion"))]
-    found = {module_of(path) for path in operator for name in imports_of(path) if is_in(name, ["hooks.api.conversion"])}
+    operator = [path for path in FILES if not is_in(module_of(path), (*TOOLS, "hooks.language.api.conversion"))]
+    found = {
+        module_of(path)
+        for path in operator
+        for name in imports_of(path)
+        if is_in(name, ["hooks.language.api.conversion"])
+    }
     assert found == SEES_V1BETA1
 
 
 def test_model_shares_only_types_with_component_and_graph() -> None:
     apart = (
-        ("hooks.model", ("hooks.component", "hooks.graph")),
-        ("hooks.component", ("hooks.model",)),
-        ("hooks.graph", ("hooks.model",)),
+        ("hooks.model.", ("hooks.component", "hooks.graph", "hooks.request", "hooks.adapter")),
+        *((f"hooks.{kind}.", ("hooks.model",)) for kind in KINDS if kind != "model"),
     )
     shared = [
         f"{module_of(path)} imports {name}"
@@ -204,7 +165,7 @@ def test_model_shares_only_types_with_component_and_graph() -> None:
         for room, foreign in apart
         if module_of(path).startswith(room)
         for name in imports_of(path)
-        if name.startswith(foreign)
+        if is_in(name, foreign)
     ]
     assert shared == []
 
@@ -222,7 +183,7 @@ def test_core_does_not_touch_the_outside() -> None:
 
 def test_yaml_is_read_by_one_module_alone() -> None:
     readers = {module_of(path): reading for path in FILES if (reading := find_yaml_reading(path))}
-    assert readers.keys() == {"hooks.k8s.yaml_reader"}, readers
+    assert readers.keys() == {"hooks.ground.k8s.yaml_reader"}, readers
 
 
 def find_yaml_reading(path: Path) -> set[str]:

@@ -20,7 +20,7 @@ import pytest
 
 from hooks import __version__
 from tests import effort
-from tests.serving.servers import SYNC, Running, running
+from tests.server.serving.servers import SYNC, Running, running
 
 ROOT = Path(__file__).parents[1]
 BASE_IMAGE = re.search(r"^ARG BASE=python:([\d.]+)-slim-(\w+)@", (ROOT / "Dockerfile").read_text(), re.MULTILINE)

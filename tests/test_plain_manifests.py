@@ -7,8 +7,8 @@ from typing import Any
 
 import yaml
 
-from hooks.metacontroller import install_files
-from hooks.settings import Settings
+from hooks.ground.settings import Settings
+from hooks.wire.metacontroller import install_files
 from tests.installation import ROOT, discovery_rights, named, needed_rights, of_kind, plain, program, rights
 
 

@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from hooks import __version__
-from hooks.settings import parse_settings
+from hooks.ground.settings import parse_settings
 from tests.chart_values import leaves, read_meanings, write_readme
 from tests.installation import ROOT, named, of_kind, program
 from tests.platform_values import read_rows, write_page

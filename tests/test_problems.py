@@ -1,6 +1,6 @@
 """Problems with other paths: every path moves with them, also one among text."""
 
-from hooks.problems import HERE, SPEC, Joined, Rule
+from hooks.ground.problems import HERE, SPEC, Joined, Rule
 
 RULE = Rule(name="r", text="{path}, {other}, {others}, {word}")
 

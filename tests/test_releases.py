@@ -12,10 +12,10 @@ import pytest
 import yaml
 from flask.testing import FlaskClient
 
-from hooks.app import create_app
-from hooks.k8s.types import Manifest
-from hooks.offline.manifests.reading import ManifestFaults
-from hooks.settings import Settings
+from hooks.ground.k8s.types import Manifest
+from hooks.ground.settings import Settings
+from hooks.server.app import create_app
+from hooks.tools.offline.manifests.reading import ManifestFaults
 from tests import make
 from tests.releases import Corpus, find_changed_templates, find_last_release, read_restart_notes
 from tests.test_golden import ORCHESTRATORS, render_example

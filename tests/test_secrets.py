@@ -16,17 +16,17 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
-from hooks import contract
-from hooks.admission.app import create_admission_app
-from hooks.admission.rules import DEFAULTS, RULES
-from hooks.app import create_app
-from hooks.cli.main import main
-from hooks.k8s import kinds
-from hooks.k8s.types import Manifest, gvk_of, plural_of
-from hooks.metacontroller.effects import Effect
-from hooks.recording.answering import Heard, record_call
-from hooks.recording.calls import write_call
-from hooks.settings import parse_settings
+from hooks.ground import contract
+from hooks.ground.k8s import kinds
+from hooks.ground.k8s.types import Manifest, gvk_of, plural_of
+from hooks.ground.settings import parse_settings
+from hooks.server.admission.app import create_admission_app
+from hooks.server.admission.rules import DEFAULTS, RULES
+from hooks.server.app import create_app
+from hooks.server.commands.main import main
+from hooks.server.recording.answering import Heard, record_call
+from hooks.server.recording.calls import write_call
+from hooks.wire.metacontroller.effects import Effect
 from tests import make
 from tests.reviews import post, review
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from hooks.errors import InvalidSettings
-from hooks.settings import parse_settings
+from hooks.ground.errors import InvalidSettings
+from hooks.ground.settings import parse_settings
 from tests.setting_values import REFUSED, TAKEN
 
 

@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 import yaml
 
-from hooks import contract
 from hooks.component import sync as component_hook
 from hooks.graph import sync as graph_hook
-from hooks.k8s import kinds
-from hooks.k8s.types import GroupVersionKind, Manifest, gvk_of
-from hooks.metacontroller.protocol import SyncAnswer
-from hooks.metacontroller.wire import parse_sync_request
+from hooks.ground import contract
+from hooks.ground.k8s import kinds
+from hooks.ground.k8s.types import GroupVersionKind, Manifest, gvk_of
+from hooks.wire.metacontroller.protocol import SyncAnswer
+from hooks.wire.metacontroller.wire import parse_sync_request
 from tests import make
 from tests.templates import find_changes, find_templates
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from hooks.metacontroller import install_files
+from hooks.wire.metacontroller import install_files
 from tests import third_party
 from tests.third_party import OPTIONAL_KINDS, STAND_INS, StandIn, needs_schemas, read_crds, stand_in_crd
 

@@ -21,8 +21,8 @@ from rich.table import Table
 from bench.cluster.processors import read_seconds
 from bench.cluster.run import crds, read_calls
 from bench.cluster.simulated import build_graph
-from hooks import contract
-from hooks.k8s.types import Manifest
+from hooks.ground import contract
+from hooks.ground.k8s.types import Manifest
 from tests.cluster import binaries
 from tests.cluster.acting_hooks import grant_reads
 from tests.cluster.api_client import ApiClient

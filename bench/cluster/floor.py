@@ -11,11 +11,11 @@ import orjson
 from flask import Flask, Response, request
 
 from bench.cluster.simulated import NAMESPACE, is_ready, name_graph, simulate
-from hooks import contract
-from hooks.k8s import kinds
-from hooks.serving.logs import set_up_logging
-from hooks.serving.server import ServerOptions, run_server
-from hooks.serving.web import ServedBy, create_bare_app
+from hooks.ground import contract
+from hooks.ground.k8s import kinds
+from hooks.server.serving.logs import set_up_logging
+from hooks.server.serving.server import ServerOptions, run_server
+from hooks.server.serving.web import ServedBy, create_bare_app
 
 _TEMPLATE = name_graph(0)
 _MAX_BODY_BYTES = 2**24

@@ -26,10 +26,10 @@ from bench.cluster.processors import read_seconds
 from bench.cluster.profiles import count_allocations, fetch_profile, read_parts
 from bench.cluster.simulated import NAMESPACE, build_graph, read_ready
 from bench.page import RESULTS, write_rule_costs, write_writes
-from hooks import contract
-from hooks.crds.cel import VALIDATIONS
-from hooks.crds.definitions import build_crds
-from hooks.k8s.types import Manifest
+from hooks.ground import contract
+from hooks.ground.k8s.types import Manifest
+from hooks.language.crds.cel import VALIDATIONS
+from hooks.language.crds.definitions import build_crds
 from tests.cluster import binaries
 from tests.cluster.api_client import ApiClient, wait_for
 from tests.cluster.control_plane import ControlPlane, control_plane, install_crds

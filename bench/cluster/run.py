@@ -15,8 +15,8 @@ import requests
 from bench.cluster.api_calls import count, count_child_changes, count_first_writes, describe_statuses, find_refused
 from bench.cluster.processors import read_memory, read_seconds
 from bench.cluster.simulated import NAMESPACE, SERVICES, build_graph, is_ready, name_namespace
-from hooks.k8s.types import Manifest
-from hooks.metacontroller import install_files
+from hooks.ground.k8s.types import Manifest
+from hooks.wire.metacontroller import install_files
 from tests import third_party
 from tests.cluster import binaries
 from tests.cluster.acting_hooks import grant_reads

@@ -10,13 +10,13 @@ import orjson
 import yaml
 
 from bench.bodies import write_graph
-from hooks.app import create_app
-from hooks.k8s.conditions import READY, find_condition
-from hooks.k8s.types import Manifest
-from hooks.metacontroller import install_files
-from hooks.offline.simulator.cluster import Setup, SimulatedCluster
-from hooks.offline.simulator.metacontroller.webhook import Hook, HookAnswer
-from hooks.settings import parse_settings
+from hooks.ground.k8s.conditions import READY, find_condition
+from hooks.ground.k8s.types import Manifest
+from hooks.ground.settings import parse_settings
+from hooks.server.app import create_app
+from hooks.tools.offline.simulator.cluster import Setup, SimulatedCluster
+from hooks.tools.offline.simulator.metacontroller.webhook import Hook, HookAnswer
+from hooks.wire.metacontroller import install_files
 
 NAMESPACE = "bench"
 SERVICES = 4

@@ -2,18 +2,18 @@
 
 from dataclasses import dataclass, replace
 
-from hooks import contract
-from hooks.component.discovered import write_annotation
-from hooks.component.exposure import build_exposure
-from hooks.component.groups import GroupMetadata, GroupsPlan, build_groups
-from hooks.component.mpi_key import build_key
-from hooks.component.placement import Orchestrator, Placement, Role
-from hooks.component.plan import ComponentPlan
-from hooks.component.pod_template import build_pod
-from hooks.k8s.types import Manifest, build_metadata, name_of, sort_manifests
-from hooks.k8s.workloads import WorkloadTemplate, build_deployment
-from hooks.metacontroller.children import Children
-from hooks.problems import Problem
+from hooks.component.plan.component import ComponentPlan
+from hooks.component.plan.exposure import build_exposure
+from hooks.component.plan.groups import GroupMetadata, GroupsPlan, build_groups
+from hooks.component.pod.placement import Orchestrator, Placement, Role
+from hooks.component.pod.template import build_pod
+from hooks.component.seen.discovered import write_annotation
+from hooks.component.spec.mpi_key import build_key
+from hooks.ground import contract
+from hooks.ground.k8s.types import Manifest, build_metadata, name_of, sort_manifests
+from hooks.ground.k8s.workloads import WorkloadTemplate, build_deployment
+from hooks.ground.problems import Problem
+from hooks.wire.metacontroller.children import Children
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

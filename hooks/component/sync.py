@@ -3,30 +3,30 @@
 from dataclasses import dataclass
 from functools import lru_cache
 
-from hooks.api.base import read_parent
-from hooks.api.component import ComponentDeployment
 from hooks.component.build import Built, build_component
-from hooks.component.events import build_change_events
-from hooks.component.holding import hold_component, mark_workloads
-from hooks.component.keeping import keep_discovered
-from hooks.component.observe import ObservedComponent, observe, observe_workloads, without_progress
-from hooks.component.plan import ComponentPlan, plan_component, refuse_multinode
-from hooks.component.progress import awaits_first_pods, find_component_deviations, measure_progress
-from hooks.component.queries import plan_lookup
-from hooks.component.reasons import ComponentReason
-from hooks.component.related import resolve_related
-from hooks.component.status import report, report_problems
-from hooks.component.validate import validate_component
-from hooks.errors import InvalidSpec
-from hooks.metacontroller.last_applied import last_applied_children
-from hooks.metacontroller.parent_key import CACHED_PARENTS, make_parent_key, read_parent_key
-from hooks.metacontroller.protocol import CustomizeRequest, RelatedRule, SyncAnswer, SyncRequest
-from hooks.policy.applied_condition import judge_deviations
-from hooks.policy.held import digest_component
-from hooks.problems import Problem, sort_problems, texts_of
-from hooks.settings import Settings
-from hooks.settings.facts import Facts
-from hooks.validation.reading import add_problems
+from hooks.component.change.holding import hold_component, mark_workloads
+from hooks.component.change.keeping import keep_discovered
+from hooks.component.plan.component import ComponentPlan, plan_component, refuse_multinode
+from hooks.component.reads.queries import plan_lookup
+from hooks.component.reads.related import resolve_related
+from hooks.component.report.events import build_change_events
+from hooks.component.report.progress import awaits_first_pods, find_component_deviations, measure_progress
+from hooks.component.report.reasons import ComponentReason
+from hooks.component.report.status import report, report_problems
+from hooks.component.rules.validate import validate_component
+from hooks.component.seen.observe import ObservedComponent, observe, observe_workloads, without_progress
+from hooks.ground.errors import InvalidSpec
+from hooks.ground.problems import Problem, sort_problems, texts_of
+from hooks.ground.settings import Settings
+from hooks.ground.settings.facts import Facts
+from hooks.language.api.base import read_parent
+from hooks.language.api.component import ComponentDeployment
+from hooks.language.validation.reading import add_problems
+from hooks.wire.metacontroller.last_applied import last_applied_children
+from hooks.wire.metacontroller.parent_key import CACHED_PARENTS, make_parent_key, read_parent_key
+from hooks.wire.metacontroller.protocol import CustomizeRequest, RelatedRule, SyncAnswer, SyncRequest
+from hooks.wire.policy.applied_condition import judge_deviations
+from hooks.wire.policy.held import digest_component
 
 
 def sync(request: SyncRequest, facts: Facts) -> SyncAnswer:

@@ -1,16 +1,16 @@
 """The children of a planned graph; decides nothing."""
 
-from hooks.component.mpi_key import build_key
-from hooks.graph.accounts import build_account
-from hooks.graph.claims import build_claims
-from hooks.graph.components import build_component
+from hooks.component.spec.mpi_key import build_key
 from hooks.graph.grove.plan import build_grove
-from hooks.graph.inference_pool import build_picker
-from hooks.graph.model_services import build_model_service
-from hooks.graph.plan import GraphPlan
-from hooks.graph.scaling import build_adapter
-from hooks.k8s.types import Manifest, sort_manifests
-from hooks.metacontroller.installation import label_like_parent
+from hooks.graph.plan.accounts import build_account
+from hooks.graph.plan.claims import build_claims
+from hooks.graph.plan.graph import GraphPlan
+from hooks.graph.spec.components import build_component
+from hooks.graph.spec.inference_pool import build_picker
+from hooks.graph.spec.model_services import build_model_service
+from hooks.graph.spec.scaling import build_adapter
+from hooks.ground.k8s.types import Manifest, sort_manifests
+from hooks.wire.metacontroller.installation import label_like_parent
 
 
 def build_children(plan: GraphPlan) -> list[Manifest]:

@@ -4,31 +4,34 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 
-from hooks import contract
-from hooks.api.graph import GraphDeployment
-from hooks.component.kept_fields import find_frontend_containers
-from hooks.errors import InvalidSpec
+from hooks.component.spec.kept_fields import find_frontend_containers
 from hooks.graph.build import build_children
-from hooks.graph.components import clean_json
-from hooks.graph.ending import keep_ending
-from hooks.graph.events import plan_adapter_events, plan_transition_events
-from hooks.graph.explain import explain_services
+from hooks.graph.change.ending import keep_ending
+from hooks.graph.change.holding import Holding, hold_graph, mark_workloads
+from hooks.graph.change.restart import RestartPlan, advance, observe_restart_ids, plan_restart
 from hooks.graph.grove.generation import find_changed_services, is_set_unchanged, plan_set_generation
-from hooks.graph.holding import Holding, hold_graph, mark_workloads
-from hooks.graph.namespace_prefix import TAKEN, decide_prefix
-from hooks.graph.observe import ObservedGraph, observe, without_progress
-from hooks.graph.path import takes_grove
-from hooks.graph.plan import GraphPlan, plan_graph
-from hooks.graph.pool_selector import choose_selector
-from hooks.graph.progress import GraphProgress, awaits_first_pods, find_graph_deviations, find_unknown, measure_graph
-from hooks.graph.queries import plan_lookup
-from hooks.graph.related import resolve_related
-from hooks.graph.restart import RestartPlan, advance, observe_restart_ids, plan_restart
-from hooks.graph.standing_path import GraphPath
-from hooks.graph.status import GraphReason, Previous, report, report_failure
-from hooks.graph.validate import validate_graph
-from hooks.graph.worker_changes import find_changed_pods
-from hooks.graph.worker_generation import (
+from hooks.graph.plan.graph import GraphPlan, plan_graph
+from hooks.graph.plan.path import takes_grove
+from hooks.graph.plan.pool_selector import choose_selector
+from hooks.graph.reads.queries import plan_lookup
+from hooks.graph.reads.related import resolve_related
+from hooks.graph.report.events import plan_adapter_events, plan_transition_events
+from hooks.graph.report.explain import explain_services
+from hooks.graph.report.progress import (
+    GraphProgress,
+    awaits_first_pods,
+    find_graph_deviations,
+    find_unknown,
+    measure_graph,
+)
+from hooks.graph.report.status import GraphReason, Previous, report, report_failure
+from hooks.graph.rules.validate import validate_graph
+from hooks.graph.seen.observe import ObservedGraph, observe, without_progress
+from hooks.graph.seen.standing_path import GraphPath
+from hooks.graph.spec.components import clean_json
+from hooks.graph.spec.namespace_prefix import TAKEN, decide_prefix
+from hooks.graph.workers.changes import find_changed_pods
+from hooks.graph.workers.generation import (
     Generation,
     WorkerSpecs,
     find_added,
@@ -38,10 +41,12 @@ from hooks.graph.worker_generation import (
     plan_generation,
     read_worker_specs,
 )
-from hooks.graph.worker_sight import Sight, judge_sight
-from hooks.k8s.conditions import find_beginning
-from hooks.k8s.not_ready import Explanation
-from hooks.k8s.types import (
+from hooks.graph.workers.sight import Sight, judge_sight
+from hooks.ground import contract
+from hooks.ground.errors import InvalidSpec
+from hooks.ground.k8s.conditions import find_beginning
+from hooks.ground.k8s.not_ready import Explanation
+from hooks.ground.k8s.types import (
     GroupVersionKind,
     Json,
     Manifest,
@@ -52,18 +57,19 @@ from hooks.k8s.types import (
     gvk_of,
     name_of,
 )
-from hooks.metacontroller.children import Children
-from hooks.metacontroller.controllers import NEVER_UPDATED
-from hooks.metacontroller.last_applied import last_applied_children
-from hooks.metacontroller.parent_key import CACHED_PARENTS, make_parent_key, read_parent_key
-from hooks.metacontroller.protocol import CustomizeRequest, RelatedRule, SyncAnswer, SyncRequest
-from hooks.policy.applied_condition import Applied, judge_deviations
-from hooks.policy.holding import build_held_condition, takes_new_defaults
-from hooks.problems import Problem
-from hooks.rules.graph import NO_ORCHESTRATOR
-from hooks.settings import Settings
-from hooks.settings.facts import Facts
-from hooks.validation.reading import validate_parent
+from hooks.ground.problems import Problem
+from hooks.ground.settings import Settings
+from hooks.ground.settings.facts import Facts
+from hooks.language.api.graph import GraphDeployment
+from hooks.language.rules.graph import NO_ORCHESTRATOR
+from hooks.language.validation.reading import validate_parent
+from hooks.wire.metacontroller.children import Children
+from hooks.wire.metacontroller.controllers import NEVER_UPDATED
+from hooks.wire.metacontroller.last_applied import last_applied_children
+from hooks.wire.metacontroller.parent_key import CACHED_PARENTS, make_parent_key, read_parent_key
+from hooks.wire.metacontroller.protocol import CustomizeRequest, RelatedRule, SyncAnswer, SyncRequest
+from hooks.wire.policy.applied_condition import Applied, judge_deviations
+from hooks.wire.policy.holding import build_held_condition, takes_new_defaults
 
 _RESYNC_SECONDS = 5
 

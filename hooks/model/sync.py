@@ -10,24 +10,24 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cached_property
 
-from hooks import contract
-from hooks.api.base import parse_parent
-from hooks.api.model import Model
-from hooks.errors import InvalidSpec, LeaveAlone, ProberUnavailable
-from hooks.k8s import kinds
-from hooks.k8s.conditions import READY, find_condition, is_true
-from hooks.k8s.deadlines import seconds_left
-from hooks.k8s.types import Json
-from hooks.metacontroller.protocol import CustomizeRequest, RelatedRule, SyncAnswer, SyncRequest
-from hooks.metacontroller.stored_status import is_stored
-from hooks.model.events import build_change_events, build_unload_failed_event, build_unloaded_event
-from hooks.model.evidence import build_load_request
-from hooks.model.plan import ModelPlan, plan_model
-from hooks.model.pod_addresses import NamedAddress, Verdicts
-from hooks.model.prober_messages import Adapter, AdapterPhase, LoadReport, LoadRequest
-from hooks.model.status import EndpointStatus, ModelReason, build_status, observe_endpoints
-from hooks.policy import identity
-from hooks.settings.facts import Facts
+from hooks.ground import contract
+from hooks.ground.errors import InvalidSpec, LeaveAlone, ProberUnavailable
+from hooks.ground.k8s import kinds
+from hooks.ground.k8s.conditions import READY, find_condition, is_true
+from hooks.ground.k8s.deadlines import seconds_left
+from hooks.ground.k8s.types import Json
+from hooks.ground.settings.facts import Facts
+from hooks.language.api.base import parse_parent
+from hooks.language.api.model import Model
+from hooks.model.plan.evidence import build_load_request
+from hooks.model.plan.model import ModelPlan, plan_model
+from hooks.model.prober.messages import Adapter, AdapterPhase, LoadReport, LoadRequest
+from hooks.model.report.events import build_change_events, build_unload_failed_event, build_unloaded_event
+from hooks.model.report.status import EndpointStatus, ModelReason, build_status, observe_endpoints
+from hooks.model.seen.pod_addresses import NamedAddress, Verdicts
+from hooks.wire.metacontroller.protocol import CustomizeRequest, RelatedRule, SyncAnswer, SyncRequest
+from hooks.wire.metacontroller.stored_status import is_stored
+from hooks.wire.policy import identity
 
 _MAX_NAMES = 10
 """Pods named in one message."""

@@ -9,10 +9,10 @@ from threading import Thread
 import yaml
 from werkzeug.serving import make_server
 
-from hooks.app import create_app, served_hooks
-from hooks.clients.api_server import ApiServer
-from hooks.clients.effects import EffectsClient
-from hooks.settings import parse_settings
+from hooks.ground.settings import parse_settings
+from hooks.server.app import create_app, served_hooks
+from hooks.server.clients.api_server import ApiServer
+from hooks.server.clients.effects import EffectsClient
 from tests.cluster.api_client import ApiClient
 from tests.cluster.control_plane import HOOKS_ACCOUNT, READING_ACCOUNT, ControlPlane
 from tests.cluster.dynamo import ROOT

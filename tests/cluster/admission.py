@@ -12,10 +12,10 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from hooks.admission.certificates.authority import Inspected, inspect
-from hooks.admission.certificates.keeping import Wish, keep_in_cluster
-from hooks.admission.certificates.store import CertificateStore
-from hooks.clients.api_server import ApiServer
+from hooks.server.admission.certificates.authority import Inspected, inspect
+from hooks.server.admission.certificates.keeping import Wish, keep_in_cluster
+from hooks.server.admission.certificates.store import CertificateStore
+from hooks.server.clients.api_server import ApiServer
 from tests.cluster.api_client import ApiClient, wait_for
 from tests.cluster.control_plane import ADMIN, ControlPlane
 from tests.cluster.dynamo import DYNAMO, GRAPH

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from hooks.clients.api_server import ApiServer
-from hooks.metacontroller import install_files
+from hooks.server.clients.api_server import ApiServer
+from hooks.wire.metacontroller import install_files
 from tests import third_party
 from tests.cluster import binaries
 from tests.cluster.acting_hooks import acting_hooks, effects_client, grant_reads, granted_effects

@@ -13,7 +13,7 @@ from typing import Any
 import requests
 import yaml
 
-from hooks.clients.api_server import ApiServer
+from hooks.server.clients.api_server import ApiServer
 from tests.cluster.api_client import ApiClient, wait_for
 from tests.cluster.binaries import HERE, Binaries
 from tests.cluster.processes import Server, running

@@ -11,7 +11,7 @@ from typing import Any
 import requests
 import yaml
 
-from hooks.metacontroller import install_files
+from hooks.wire.metacontroller import install_files
 from tests.cluster.api_client import ApiClient, wait_for
 from tests.cluster.audit import Audit
 from tests.cluster.control_plane import ControlPlane

@@ -3,8 +3,8 @@
 import sys
 from pathlib import Path
 
-from hooks.cli.main import main
-from hooks.clients.api_server import ApiServer
+from hooks.server.clients.api_server import ApiServer
+from hooks.server.commands.main import main
 
 if __name__ == "__main__":
     url, token, authority, *words = sys.argv[1:]

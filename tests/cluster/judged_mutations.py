@@ -8,24 +8,24 @@ from typing import Any
 
 import yaml
 
-from hooks import contract
-from hooks.admission.rules import RULES
-from hooks.api.base import read_parent
-from hooks.api.component import ComponentDeployment
-from hooks.api.graph import GraphDeployment
 from hooks.component.build import build_component
-from hooks.component.observe import observe as observe_component
-from hooks.component.plan import plan_component
-from hooks.crds import apply_defaults, find_faults
+from hooks.component.plan.component import plan_component
+from hooks.component.seen.observe import observe as observe_component
 from hooks.graph.build import build_children
-from hooks.graph.components import clean_json
-from hooks.graph.observe import observe as observe_graph
-from hooks.graph.plan import plan_graph
-from hooks.k8s.types import Manifest, gvk_of, plural_of
-from hooks.metacontroller.controllers import OPTIONAL_KINDS, declared_kinds
-from hooks.offline.rendering import render
-from hooks.problems import Problem
-from hooks.validation.review import Review
+from hooks.graph.plan.graph import plan_graph
+from hooks.graph.seen.observe import observe as observe_graph
+from hooks.graph.spec.components import clean_json
+from hooks.ground import contract
+from hooks.ground.k8s.types import Manifest, gvk_of, plural_of
+from hooks.ground.problems import Problem
+from hooks.language.api.base import read_parent
+from hooks.language.api.component import ComponentDeployment
+from hooks.language.api.graph import GraphDeployment
+from hooks.language.crds import apply_defaults, find_faults
+from hooks.language.validation.review import Review
+from hooks.server.admission.rules import RULES
+from hooks.tools.offline.rendering import render
+from hooks.wire.metacontroller.controllers import OPTIONAL_KINDS, declared_kinds
 from tests import make
 from tests.cluster.dynamo import EXAMPLES
 from tests.cluster.mutations import mutate, mutate_claim

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from hooks.api.schema import POD_SPEC, PROBE
-from hooks.api.structural import build_kubernetes_schema
+from hooks.language.api.schema import POD_SPEC, PROBE
+from hooks.language.api.structural import build_kubernetes_schema
 from tests.cluster.mutation_values import ANY_OF, CLAIM_VALUES, ENRICHED, VALUES
 
 CONTAINER = "io.k8s.api.core.v1.Container"

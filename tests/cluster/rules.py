@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from hooks import contract
+from hooks.ground import contract
 from tests.cluster.api_client import ApiClient
 from tests.contract.backend import ApiRefused
 

@@ -10,11 +10,10 @@ from typing import Any
 import pytest
 import yaml
 
-from hooks import contract
-from hooks.api.conversion import CONVERTIBLE_KINDS, convert
-from hooks.offline.manifests.converting import find_refused
-from hooks.problems import Problem
-from tests.api.conversion.test_rendering import EXAMPLES, PUBLISHED, corpus
+from hooks.ground import contract
+from hooks.ground.problems import Problem
+from hooks.language.api.conversion import CONVERTIBLE_KINDS, convert
+from hooks.tools.offline.manifests.converting import find_refused
 from tests.cluster.api_client import ApiClient
 from tests.cluster.binaries import Binaries
 from tests.cluster.conversion import BETA, Converted, converted_plane
@@ -22,6 +21,7 @@ from tests.cluster.dynamo import DYNAMO, GRAPH
 from tests.cluster.judged_mutations import judge
 from tests.contract.backend import ApiRefused, Manifest
 from tests.effort import MUTATIONS
+from tests.language.api.conversion.test_rendering import EXAMPLES, PUBLISHED, corpus
 
 OTHER = {DYNAMO: contract.BETA_VERSION, BETA: contract.VERSION}
 TYPES = ("main", "default", "epp", "worker", "")

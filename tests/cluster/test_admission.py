@@ -7,8 +7,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 import requests
 
-from hooks import contract
-from hooks.admission.certificates.bundle import parse_bundle, write_bundle
+from hooks.ground import contract
+from hooks.server.admission.certificates.bundle import parse_bundle, write_bundle
 from tests.cluster.admission import (
     KINDS,
     ONLY_THE_WEBHOOK_KNOWS,

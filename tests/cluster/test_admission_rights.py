@@ -9,18 +9,18 @@ from pathlib import Path
 
 import pytest
 
-from hooks import contract
-from hooks.admission.access import find_missing_rights
-from hooks.clients.api_server import ApiServer, Refused
-from hooks.clients.namespace_locks import LockReader, OwnLock
-from hooks.settings import parse_settings
-from hooks.validation.review import Requester, Review
+from hooks.ground import contract
+from hooks.ground.settings import parse_settings
+from hooks.language.validation.review import Requester, Review
+from hooks.server.admission.access import find_missing_rights
+from hooks.server.clients.api_server import ApiServer, Refused
+from hooks.server.clients.namespace_locks import LockReader, OwnLock
 from tests.cluster.admission import KINDS, REGISTRATION, account_options, chart_webhooks, registered
 from tests.cluster.api_client import ApiClient, wait_for
 from tests.cluster.control_plane import AsAccount, ControlPlane
 from tests.contract.backend import Manifest
-from tests.graph.request import jobs
 from tests.ports import free_port
+from tests.request import jobs
 from tests.test_chart import template
 
 NAME = "dynamo-hooks"

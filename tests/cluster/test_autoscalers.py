@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import yaml
 
-from hooks.k8s.types import name_of
+from hooks.ground.k8s.types import name_of
 from tests.cluster.api_client import ApiClient, wait_for
 from tests.cluster.control_plane import install_crds
 from tests.cluster.dynamo import SCALING_ADAPTER, load_example

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 import requests
 
-from hooks.metacontroller.install_files import SecretKey
-from hooks.serving.callers import NOT_ACCEPTED, NOT_SHOWN
+from hooks.server.serving.callers import NOT_ACCEPTED, NOT_SHOWN
+from hooks.wire.metacontroller.install_files import SecretKey
 from tests.cluster.api_client import ApiClient, wait_for
 from tests.cluster.control_plane import CHART_ACCOUNT
 from tests.cluster.dynamo import (

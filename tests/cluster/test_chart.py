@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 import yaml
 
-from hooks.admission.certificates.authority import issue
-from hooks.metacontroller import install_files
-from hooks.offline.manifests.together import render_manifests
-from hooks.offline.rendering import every_child
-from hooks.settings import Settings
+from hooks.ground.settings import Settings
+from hooks.server.admission.certificates.authority import issue
+from hooks.tools.offline.manifests.together import render_manifests
+from hooks.tools.offline.rendering import every_child
+from hooks.wire.metacontroller import install_files
 from tests.cluster.admission import KINDS
 from tests.cluster.api_client import ApiClient, wait_for
 from tests.cluster.audit import Audit

@@ -11,10 +11,10 @@ import pytest
 import requests
 import yaml
 
-from hooks import contract
-from hooks.clients.api_server import ApiServer
-from hooks.metacontroller import install_files
-from hooks.operating.departure import Departure
+from hooks.ground import contract
+from hooks.server.clients.api_server import ApiServer
+from hooks.tools.operating.departure import Departure
+from hooks.wire.metacontroller import install_files
 from tests.cluster.api_client import ApiClient, wait_for
 from tests.cluster.control_plane import CHART_ACCOUNT, ControlPlane
 from tests.cluster.dynamo import (

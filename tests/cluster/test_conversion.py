@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from hooks import contract
+from hooks.ground import contract
 from tests.cluster.admission import shown_by, wait_for_more, writing
 from tests.cluster.api_client import ApiClient, wait_for
 from tests.cluster.audit import Audit

@@ -12,13 +12,13 @@ from urllib.parse import urlsplit
 import pytest
 import requests
 
-from hooks.graph.request.names import account_name
-from hooks.graph.request.profiling_job import build_profiling_access, build_profiling_job
+from hooks.request.plan.profiling_job import build_profiling_access, build_profiling_job
+from hooks.request.spec.names import account_name
 from tests.cluster.api_client import ApiClient, wait_for
 from tests.cluster.control_plane import ADMIN, ControlPlane
 from tests.contract.backend import Manifest
-from tests.graph.request import jobs
 from tests.installation import named, plain
+from tests.request import jobs
 from tests.waiting import PATIENCE
 
 GRAPH = "config_with_planner.yaml"

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 import yaml
 
-from hooks.api.conversion import Version, convert
+from hooks.language.api.conversion import Version, convert
 from tests.cluster.api_client import ApiClient, wait_for
 from tests.cluster.control_plane import ControlPlane
 from tests.cluster.dynamo import DYNAMO, GRAPH, is_ready, load_example, running_controllers, the_graph, wait_until_ready

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from hooks import contract
-from hooks.admission.certificates.authority import Issued, issue
-from hooks.metacontroller.install_files import SecretKey
-from hooks.operating.doctor.examination import CHECKS
+from hooks.ground import contract
+from hooks.server.admission.certificates.authority import Issued, issue
+from hooks.tools.operating.doctor.examination import CHECKS
+from hooks.wire.metacontroller.install_files import SecretKey
 from tests import third_party
 from tests.cluster.api_client import ApiClient, wait_for
 from tests.cluster.control_plane import CHART_ACCOUNT, HOOKS_ACCOUNT, ControlPlane, install_crds

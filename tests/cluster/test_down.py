@@ -9,9 +9,9 @@ import orjson
 import pytest
 from click.testing import CliRunner
 
-from hooks import contract
-from hooks.cli.kubectl.main import group
-from hooks.policy import held
+from hooks.ground import contract
+from hooks.tools.cli.kubectl.main import group
+from hooks.wire.policy import held
 from tests.cluster.api_client import ApiClient, wait_for
 from tests.cluster.audit import Audit
 from tests.cluster.control_plane import ControlPlane

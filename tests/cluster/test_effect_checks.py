@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from hooks.clients.effects import EffectsClient
-from hooks.clients.event_objects import COMPONENT as COMPONENT_NAME
 from hooks.graph.sync import sync
-from hooks.k8s import kinds
-from hooks.metacontroller.effects import EffectOutcome, EffectSource, Event, ScalePodClique, WriteBackReplicas
-from hooks.policy.conditions import reference_of
+from hooks.ground.k8s import kinds
+from hooks.server.clients.effects import EffectsClient
+from hooks.server.clients.event_objects import COMPONENT as COMPONENT_NAME
+from hooks.wire.metacontroller.effects import EffectOutcome, EffectSource, Event, ScalePodClique, WriteBackReplicas
+from hooks.wire.policy.conditions import reference_of
 from tests import make
 from tests.cluster.acting_hooks import effects_client, granted_effects
 from tests.cluster.api_client import ApiClient, wait_for

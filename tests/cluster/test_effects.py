@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from hooks.clients.effects import EffectsClient
+from hooks.server.clients.effects import EffectsClient
 from tests.cluster.acting_hooks import acting_hooks, effects_client, granted_effects
 from tests.cluster.api_client import ApiClient, wait_for
 from tests.cluster.control_plane import HOOKS_ACCOUNT, ControlPlane

@@ -16,13 +16,13 @@ from typing import Any
 import pytest
 import requests
 
-from hooks import contract
-from hooks.k8s.types import Manifest
-from hooks.model.prober_client import RELAY_PATH
-from hooks.model.prober_messages import Adapter, EngineTarget, LoadRequest, write_message
-from hooks.offline.simulator.engines import LoraSupport, SimulatedEngine
-from hooks.offline.simulator.loopback_http import run_listeners
-from hooks.policy import identity
+from hooks.ground import contract
+from hooks.ground.k8s.types import Manifest
+from hooks.model.prober.messages import Adapter, EngineTarget, LoadRequest, write_message
+from hooks.server.clients.prober_client import RELAY_PATH
+from hooks.tools.offline.simulator.engines import LoraSupport, SimulatedEngine
+from hooks.tools.offline.simulator.loopback_http import run_listeners
+from hooks.wire.policy import identity
 from tests import make
 from tests.cluster.api_client import ApiClient, wait_for
 from tests.cluster.control_plane import ControlPlane

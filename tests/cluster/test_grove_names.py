@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from hooks.clients.effects import EffectsClient
-from hooks.k8s import kinds
-from hooks.metacontroller.effects import EffectOutcome, EffectSource, ScalePodClique
-from hooks.policy.conditions import reference_of
+from hooks.ground.k8s import kinds
+from hooks.server.clients.effects import EffectsClient
+from hooks.wire.metacontroller.effects import EffectOutcome, EffectSource, ScalePodClique
+from hooks.wire.policy.conditions import reference_of
 from tests import make
 from tests.cluster.acting_hooks import effects_client, granted_effects
 from tests.cluster.api_client import ApiClient, wait_for

@@ -13,11 +13,11 @@ import pytest
 from pydantic.alias_generators import to_camel
 from werkzeug.serving import WSGIRequestHandler, make_server
 
-from hooks import contract
-from hooks.app import Hook, create_app, respect_locks, served_hooks
-from hooks.clients.api_server import ApiServer
-from hooks.clients.namespace_locks import LockReader, Look, OwnLock, keep_once
-from hooks.settings import parse_settings
+from hooks.ground import contract
+from hooks.ground.settings import parse_settings
+from hooks.server.app import Hook, create_app, respect_locks, served_hooks
+from hooks.server.clients.api_server import ApiServer
+from hooks.server.clients.namespace_locks import LockReader, Look, OwnLock, keep_once
 from tests.cluster.admission import (
     ONLY_THE_WEBHOOK_KNOWS,
     Certificates,
@@ -45,8 +45,8 @@ from tests.cluster.dynamo import (
 from tests.cluster.processes import running
 from tests.cluster.programs import HttpServer
 from tests.contract.backend import ApiRefused, Manifest
-from tests.graph.request import jobs
 from tests.ports import free_port
+from tests.request import jobs
 
 NAME = "vllm-disagg"
 TEAM = "team-a"

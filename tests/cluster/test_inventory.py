@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from hooks.clients.api_server import ApiServer
-from hooks.clients.inventory import ResourceCounter
-from hooks.serving.resource_counts import NOTHING
+from hooks.server.clients.api_server import ApiServer
+from hooks.server.clients.inventory import ResourceCounter
+from hooks.server.serving.resource_counts import NOTHING
 from tests.cluster.api_client import ApiClient
 from tests.cluster.control_plane import HOOKS_ACCOUNT, ControlPlane
 from tests.cluster.dynamo import ROOT, load_example

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from hooks import contract
-from hooks.cli.kubectl.restart import RESTARTED_AT
-from hooks.k8s.types import labels_of
+from hooks.ground import contract
+from hooks.ground.k8s.types import labels_of
+from hooks.tools.cli.kubectl.restart import RESTARTED_AT
 from tests.cluster.api_client import ApiClient, wait_for
 from tests.cluster.control_plane import ControlPlane
 from tests.cluster.dynamo import (
@@ -44,7 +44,9 @@ def controllers(admin: ApiClient, metacontroller: HttpServer, hooks: HttpServer)
 def kubectl(plane: ControlPlane, api: ApiClient, tmp_path: Path) -> Run:
     """Runs `kubectl dynamo …` in the namespace of the test, with the plugin of this checkout."""
     plugin = tmp_path / "kubectl-dynamo"
-    plugin.write_text(f'#!/bin/sh\nexec {sys.executable} -c "from hooks.cli.kubectl.main import main; main()" "$@"\n')
+    plugin.write_text(
+        f'#!/bin/sh\nexec {sys.executable} -c "from hooks.tools.cli.kubectl.main import main; main()" "$@"\n'
+    )
     plugin.chmod(0o755)
     paths = {"PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
     environment = {**os.environ, **paths, "KUBECONFIG": str(plane.kubeconfig())}
@@ -181,7 +183,7 @@ def test_graphs_are_listed_and_completed(plane: ControlPlane, api: ApiClient, ku
     assert all(f"{NAME}-{service}-" in logs.stderr for service in ("frontend", "vllmworker"))
 
     completer = tmp_path / "kubectl_complete-dynamo"
-    code = "from hooks.cli.kubectl.completing import main; main()"
+    code = "from hooks.tools.cli.kubectl.completing import main; main()"
     completer.write_text(f'#!/bin/sh\nexec {sys.executable} -c "{code}" "$@"\n')
     completer.chmod(0o755)
     paths = {"PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}

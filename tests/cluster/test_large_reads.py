@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from hooks.clients.api_server import ApiServer
-from hooks.clients.query_reader import QueryReader
-from hooks.clients.workload_pods import MOST_WHOLE, POD_BYTES, SMALL_BYTES, TABLE_BYTES
-from hooks.k8s import kinds
-from hooks.k8s.pod_reasons import SUMMARY
-from hooks.metacontroller.protocol import ObjectQuery
+from hooks.ground.k8s import kinds
+from hooks.ground.k8s.pod_reasons import SUMMARY
+from hooks.server.clients.api_server import ApiServer
+from hooks.server.clients.query_reader import QueryReader
+from hooks.server.clients.workload_pods import MOST_WHOLE, POD_BYTES, SMALL_BYTES, TABLE_BYTES
+from hooks.wire.metacontroller.protocol import ObjectQuery
 from tests.cluster.api_client import ApiClient
 from tests.cluster.control_plane import READING_ACCOUNT, ControlPlane
 from tests.cluster.namespaces import own_namespace

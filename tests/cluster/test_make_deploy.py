@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hooks.metacontroller import install_files
+from hooks.wire.metacontroller import install_files
 from tests.cluster.api_client import ApiClient
 from tests.cluster.control_plane import ControlPlane
 from tests.cluster.dynamo import DYNAMO, GRAPH, ROOT, load_example

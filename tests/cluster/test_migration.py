@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from hooks import contract
+from hooks.ground import contract
 from tests.cluster.api_client import ApiClient, wait_for
 from tests.cluster.audit import Audit
 from tests.cluster.control_plane import ControlPlane
@@ -35,8 +35,8 @@ from tests.cluster.groves_kinds import GROVE, POD_CLIQUE_SET, installed_grove
 from tests.cluster.programs import HttpServer
 from tests.cluster.way_back import everything, go_back
 from tests.contract.backend import Manifest
-from tests.operating.migration import left_behind
-from tests.operating.migration.left_behind import Entry
+from tests.tools.operating.migration import left_behind
+from tests.tools.operating.migration.left_behind import Entry
 from tests.waiting import PATIENCE
 
 CLAIM = "models"

@@ -16,9 +16,9 @@ from typing import Any
 
 import pytest
 
-from hooks import contract
-from hooks.crds.owner_versions import find_foreign_owner
-from hooks.policy.identity import model_hash, model_service_name
+from hooks.ground import contract
+from hooks.language.crds.owner_versions import find_foreign_owner
+from hooks.wire.policy.identity import model_hash, model_service_name
 from tests.cluster.api_client import ApiClient, wait_for
 from tests.cluster.conversion import BETA, Converted, storing_v1beta1
 from tests.cluster.dynamo import (
@@ -43,8 +43,9 @@ from tests.cluster.programs import HttpServer, hooks_server, metacontroller_serv
 from tests.cluster.watched import Happened, Watched
 from tests.cluster.way_back import everything, go_back
 from tests.contract.backend import Manifest
-from tests.operating.migration import left_behind, left_behind_1x
-from tests.operating.migration.left_behind_1x import (
+from tests.ports import free_port
+from tests.tools.operating.migration import left_behind, left_behind_1x
+from tests.tools.operating.migration.left_behind_1x import (
     BASE_MODEL,
     CUT,
     DIGITS,
@@ -54,8 +55,7 @@ from tests.operating.migration.left_behind_1x import (
     with_adapters,
     with_cut_name,
 )
-from tests.operating.migration.test_requests import BY_REQUEST, request
-from tests.ports import free_port
+from tests.tools.operating.migration.test_requests import BY_REQUEST, request
 from tests.waiting import PATIENCE
 
 SEED = 33

@@ -8,10 +8,10 @@ from datetime import UTC, datetime
 import pytest
 from werkzeug.serving import make_server
 
-from hooks.app import create_app, served_hooks
-from hooks.metacontroller.protocol import SyncAnswer, SyncRequest
-from hooks.settings import parse_settings
-from hooks.settings.facts import Facts
+from hooks.ground.settings import parse_settings
+from hooks.ground.settings.facts import Facts
+from hooks.server.app import create_app, served_hooks
+from hooks.wire.metacontroller.protocol import SyncAnswer, SyncRequest
 from tests.cluster.api_client import ApiClient, wait_for
 from tests.cluster.dynamo import DYNAMO, MODEL, condition, running_controllers
 from tests.cluster.programs import HttpServer

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from hooks import contract
-from hooks.offline.simulator.engines import LoraSupport, SimulatedEngine
-from hooks.offline.simulator.loopback_http import Listeners, Request, Response, run_listeners
-from hooks.policy import identity
+from hooks.ground import contract
+from hooks.tools.offline.simulator.engines import LoraSupport, SimulatedEngine
+from hooks.tools.offline.simulator.loopback_http import Listeners, Request, Response, run_listeners
+from hooks.wire.policy import identity
 from tests.cluster.acting_hooks import acting_hooks, effects_client, granted_effects
 from tests.cluster.api_client import ApiClient, wait_for
 from tests.cluster.audit import Audit

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 import pytest
 
-from hooks.k8s.types import Manifest
-from hooks.problems import Rule
-from hooks.rules import graph, pod, pod_values, ports, schema, spec
+from hooks.ground.k8s.types import Manifest
+from hooks.ground.problems import Rule
+from hooks.language.rules import graph, pod, pod_values, ports, schema, spec
 from tests.cluster.api_client import ApiClient
 from tests.cluster.control_plane import ControlPlane
 from tests.cluster.judged_mutations import Judged, judge, key_of

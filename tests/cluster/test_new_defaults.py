@@ -4,8 +4,8 @@ from typing import Any
 
 import orjson
 
-from hooks import contract
-from hooks.policy import held
+from hooks.ground import contract
+from hooks.wire.policy import held
 from tests.cluster.api_client import ApiClient, wait_for
 from tests.cluster.dynamo import (
     COMPONENT,

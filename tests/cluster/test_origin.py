@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from hooks import contract
-from hooks.component import plan as component_plan
-from hooks.component.backends import vllm
-from hooks.graph import plan as graph_plan
-from hooks.policy import held
+from hooks.component.plan import component as component_plan
+from hooks.component.pod.backends import vllm
+from hooks.graph.plan import graph as graph_plan
+from hooks.ground import contract
+from hooks.wire.policy import held
 from tests.cluster.api_client import ApiClient, wait_for
 from tests.cluster.control_plane import ControlPlane
 from tests.cluster.dynamo import (

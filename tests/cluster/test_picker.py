@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from hooks import contract
-from hooks.k8s import kinds
+from hooks.ground import contract
+from hooks.ground.k8s import kinds
 from tests import make
 from tests.cluster.api_client import ApiClient, wait_for
 from tests.cluster.dynamo import DYNAMO, GRAPH, running_controllers, wait_until_ready

@@ -12,9 +12,9 @@ import pytest
 import requests
 import yaml
 
-from hooks import contract
-from hooks.k8s.types import labels_of
-from hooks.policy.identity import planner_account
+from hooks.ground import contract
+from hooks.ground.k8s.types import labels_of
+from hooks.wire.policy.identity import planner_account
 from tests.cluster.acting_hooks import acting_hooks, effects_client, granted_effects
 from tests.cluster.api_client import ApiClient, wait_for
 from tests.cluster.binaries import Binaries

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from hooks.clients.pod_reader import PodReader
-from hooks.model.pod_addresses import OWN, AddressVerdict, NamedAddress
+from hooks.model.seen.pod_addresses import OWN, AddressVerdict, NamedAddress
+from hooks.server.clients.pod_reader import PodReader
 from tests.cluster.acting_hooks import effects_client
 from tests.cluster.api_client import ApiClient, wait_for
 from tests.cluster.control_plane import HOOKS_ACCOUNT, ControlPlane

@@ -8,10 +8,10 @@ import pytest
 import requests
 import yaml
 
-from hooks.clients.api_server import ApiServer
-from hooks.clients.prober_lease import LEASE_SECONDS, TERM_ANNOTATION, SharedLease, Standing
-from hooks.model.prober_client import ProberClient
-from hooks.model.prober_messages import Term
+from hooks.model.prober.messages import Term
+from hooks.server.clients.api_server import ApiServer
+from hooks.server.clients.prober_client import ProberClient
+from hooks.server.clients.prober_lease import LEASE_SECONDS, TERM_ANNOTATION, SharedLease, Standing
 from tests.cluster.api_client import ApiClient
 from tests.cluster.control_plane import ADMIN, ControlPlane
 from tests.waiting import PATIENCE

@@ -4,13 +4,13 @@ from typing import Any
 
 import pytest
 
-from hooks.graph.request.profiling_job import build_profiling_job
-from hooks.k8s import kinds
-from hooks.offline.simulator.workloads.pods import PodFault
+from hooks.ground.k8s import kinds
+from hooks.request.plan.profiling_job import build_profiling_job
+from hooks.tools.offline.simulator.workloads.pods import PodFault
 from tests.cluster.api_client import ApiClient, wait_for
 from tests.contract.backend import Manifest
-from tests.graph.request import jobs
-from tests.offline.simulator.worlds import world
+from tests.request import jobs
+from tests.tools.offline.simulator.worlds import world
 
 DISRUPTED = {"type": "DisruptionTarget", "status": "True", "reason": "EvictionByEvictionAPI"}
 

@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from hooks.api.base import parse_parent
-from hooks.api.component import ComponentDeployment
 from hooks.component.build import build_component
-from hooks.component.observe import observe
-from hooks.component.plan import plan_component
-from hooks.k8s.types import Manifest
+from hooks.component.plan.component import plan_component
+from hooks.component.seen.observe import observe
+from hooks.ground.k8s.types import Manifest
+from hooks.language.api.base import parse_parent
+from hooks.language.api.component import ComponentDeployment
 from tests import make
 from tests.cluster.api_client import ApiClient
 from tests.component.api_server_cases import ACCEPTED, REFUSED

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from hooks import contract
-from hooks.graph.request.names import job_name, output_config_map_name
+from hooks.ground import contract
+from hooks.request.spec.names import job_name, output_config_map_name
 from tests.cluster.api_client import ApiClient, wait_for
 from tests.cluster.audit import Audit
 from tests.cluster.control_plane import ControlPlane
@@ -18,10 +18,10 @@ from tests.cluster.dynamo import DYNAMO, GRAPH, REQUEST, condition, is_ready, ru
 from tests.cluster.processes import Server, running
 from tests.cluster.programs import HttpServer, hooks_server
 from tests.contract.backend import ApiRefused, Manifest, Propagation, Write
-from tests.graph.request import jobs, world
-from tests.graph.request.test_asked import stored
-from tests.graph.request.test_profiled import ASKED, FOLDER, FOUND, IMAGE
 from tests.ports import free_port
+from tests.request import jobs, world
+from tests.request.test_asked import stored
+from tests.request.test_profiled import ASKED, FOLDER, FOUND, IMAGE
 from tests.waiting import stretch
 
 NAME = world.NAME

@@ -6,17 +6,17 @@ from typing import Any
 
 import pytest
 
-from hooks.admission.access import guard_requests
-from hooks.admission.rules import RULES
-from hooks.clients.api_server import ApiServer
-from hooks.k8s.types import Manifest
-from hooks.problems import texts_of
-from hooks.settings import parse_settings
-from hooks.validation.review import Requester, Review
+from hooks.ground.k8s.types import Manifest
+from hooks.ground.problems import texts_of
+from hooks.ground.settings import parse_settings
+from hooks.language.validation.review import Requester, Review
+from hooks.server.admission.access import guard_requests
+from hooks.server.admission.rules import RULES
+from hooks.server.clients.api_server import ApiServer
 from tests.cluster.api_client import ApiClient
 from tests.cluster.control_plane import HOOKS_ACCOUNT, ControlPlane
-from tests.graph.request import jobs
 from tests.installation import named
+from tests.request import jobs
 from tests.test_chart import template
 
 RBAC = "rbac.authorization.k8s.io/v1"

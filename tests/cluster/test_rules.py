@@ -7,17 +7,17 @@ from typing import Any
 
 import pytest
 
-from hooks.k8s.types import name_of
-from hooks.problems import Problem
-from hooks.rules import Place
-from hooks.rules.graph import SERVICE_TOPOLOGY
+from hooks.ground.k8s.types import name_of
+from hooks.ground.problems import Problem
+from hooks.language.rules import Place
+from hooks.language.rules.graph import SERVICE_TOPOLOGY
 from tests.cluster.api_client import ApiClient, wait_for
 from tests.cluster.dynamo import EXAMPLES
 from tests.cluster.rules import is_taken, rules_dropped
 from tests.contract.backend import ApiRefused, Manifest
+from tests.language.validation.cases import CASES, judge_case
+from tests.language.validation.objects import Case, graph, lora
 from tests.stored import load_stored
-from tests.validation.cases import CASES, judge_case
-from tests.validation.objects import Case, graph, lora
 
 CREDENTIAL = "hunter2"
 """What the cases have as a password or token in a source."""

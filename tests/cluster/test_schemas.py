@@ -2,9 +2,9 @@
 
 import json
 
-from tests.api.extract_kubernetes_schemas import TARGET, extract_schemas, write_schemas
 from tests.cluster.binaries import kubernetes_version
 from tests.cluster.control_plane import ControlPlane
+from tests.language.api.extract_kubernetes_schemas import TARGET, extract_schemas, write_schemas
 
 PATHS = ("/openapi/v3/api/v1", "/openapi/v3/apis/autoscaling/v2")
 

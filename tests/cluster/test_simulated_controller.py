@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from hooks.metacontroller import install_files
+from hooks.wire.metacontroller import install_files
 from tests.cluster.api_client import ApiClient, wait_for
 from tests.cluster.control_plane import METACONTROLLER, ControlPlane
 from tests.cluster.dynamo import (

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from hooks import contract
-from hooks.graph.request.names import account_name, job_name
+from hooks.ground import contract
+from hooks.request.spec.names import account_name, job_name
 from tests.cluster.api_client import ApiClient, wait_for
 from tests.cluster.conversion import BETA, Converted
 from tests.cluster.dynamo import GRAPH, REQUEST, condition, running_controllers, wait_until_nothing_is_left
@@ -16,11 +16,11 @@ from tests.cluster.namespaces import own_namespace
 from tests.cluster.processes import Server, running
 from tests.cluster.programs import HttpServer, hooks_server, metacontroller_server
 from tests.contract.backend import ApiRefused, Manifest, Propagation
-from tests.graph.request import jobs
-from tests.graph.request.test_asked import beta
-from tests.graph.request.trial_graphs import COMPONENTS, NAME, selectors, trial_graph
 from tests.installation import named, plain
 from tests.ports import free_port
+from tests.request import jobs
+from tests.request.test_asked import beta
+from tests.request.trial_graphs import COMPONENTS, NAME, selectors, trial_graph
 
 OTHER = "vllm-agg-77777777-1111"
 

@@ -12,15 +12,15 @@ from typing import Any
 
 import pytest
 
-from hooks import contract
-from hooks.crds.definitions import build_crds, build_v1beta1_versions
-from hooks.metacontroller import install_files
+from hooks.ground import contract
+from hooks.language.crds.definitions import build_crds, build_v1beta1_versions
+from hooks.wire.metacontroller import install_files
 from tests.cluster.api_client import ApiClient, wait_for
 from tests.cluster.control_plane import ControlPlane, install_crds
 from tests.cluster.dynamo import DYNAMO
 from tests.cluster.rules import is_taken, rules_dropped
 from tests.contract.backend import ApiRefused, Manifest
-from tests.crds.beta_cases import BETA_CASES, GRAPH, BetaCase, of, one, pod
+from tests.language.crds.beta_cases import BETA_CASES, GRAPH, BetaCase, of, one, pod
 
 GROUP = "beta.example.com"
 CRD = ("apiextensions.k8s.io/v1", "CustomResourceDefinition")

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 import requests
 
-from hooks import contract
-from hooks.graph import worker_generation
-from hooks.k8s.types import labels_of
+from hooks.graph.workers import generation as worker_generation
+from hooks.ground import contract
+from hooks.ground.k8s.types import labels_of
 from tests.cluster.api_client import ApiClient, wait_for
 from tests.cluster.dynamo import DYNAMO, GRAPH, load_example, running_controllers, the_graph, wait_until_ready
 from tests.cluster.processes import Server, running

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 
 import requests
 
-from hooks import contract
-from hooks.k8s.types import labels_of, name_of
+from hooks.ground import contract
+from hooks.ground.k8s.types import labels_of, name_of
 from tests.cluster.api_client import ApiClient
 from tests.cluster.dynamo import DYNAMO, GRAPH, is_ready
 from tests.contract.backend import Manifest

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hooks import contract
-from hooks.k8s import kinds
-from hooks.k8s.types import Manifest, gvk_of, labels_of, name_of
-from hooks.settings import Settings
+from hooks.ground import contract
+from hooks.ground.k8s import kinds
+from hooks.ground.k8s.types import Manifest, gvk_of, labels_of, name_of
+from hooks.ground.settings import Settings
 from tests.e2e.examples import find_example, render, with_release
 from tests.e2e.releases import tag_of
 

@@ -4,10 +4,10 @@ from collections.abc import Iterable
 from typing import Any
 
 from hooks.component import sync
-from hooks.k8s.types import Manifest
-from hooks.metacontroller.protocol import SyncAnswer
-from hooks.problems import texts_of
-from hooks.settings.facts import Facts
+from hooks.ground.k8s.types import Manifest
+from hooks.ground.problems import texts_of
+from hooks.ground.settings.facts import Facts
+from hooks.wire.metacontroller.protocol import SyncAnswer
 from tests import make
 
 VLLM = ["python3", "-m", "dynamo.vllm"]

@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 import yaml
 
-from hooks.api.base import read_parent
-from hooks.api.component import ComponentDeployment
 from hooks.component.build import build_component
-from hooks.component.observe import observe
-from hooks.component.plan import plan_component
-from hooks.k8s.pod_sets import makes_pods, pods_by_role
-from hooks.k8s.types import Manifest, ReadManifest, gvk_of
+from hooks.component.plan.component import plan_component
+from hooks.component.seen.observe import observe
+from hooks.ground.k8s.pod_sets import makes_pods, pods_by_role
+from hooks.ground.k8s.types import Manifest, ReadManifest, gvk_of
+from hooks.language.api.base import read_parent
+from hooks.language.api.component import ComponentDeployment
 from tests import make
 from tests.component.api_server_cases import ACCEPTED, REFUSED
 from tests.component.render import answer, problems

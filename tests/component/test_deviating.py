@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from hooks import contract
-from hooks.k8s.types import Manifest
-from hooks.metacontroller.effects import Event
-from hooks.metacontroller.protocol import SyncAnswer
-from hooks.policy.standing import GRACE_SECONDS
+from hooks.ground import contract
+from hooks.ground.k8s.types import Manifest
+from hooks.wire.metacontroller.effects import Event
+from hooks.wire.metacontroller.protocol import SyncAnswer
+from hooks.wire.policy.standing import GRACE_SECONDS
 from tests import make
 from tests.component.render import answer
 from tests.component.test_explain import unschedulable

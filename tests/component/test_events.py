@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
-from hooks.k8s.types import Manifest
-from hooks.metacontroller.effects import Event
+from hooks.ground.k8s.types import Manifest
+from hooks.wire.metacontroller.effects import Event
 from tests import make
 from tests.component import groups
 from tests.component.render import answer

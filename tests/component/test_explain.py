@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from hooks.k8s.types import Manifest
+from hooks.ground.k8s.types import Manifest
 from tests import make
 from tests.component import groups
 from tests.component.render import answer

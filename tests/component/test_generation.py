@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from hooks import contract
 from hooks.component.sync import sync
-from hooks.k8s.types import Manifest
+from hooks.ground import contract
+from hooks.ground.k8s.types import Manifest
 from tests import make
 
 OLD, NEW = "0a1b2c3d", "ffee0011"

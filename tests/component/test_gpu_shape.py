@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from hooks.api.component_spec import ComponentSpec
-from hooks.component.gpu_shape import GpuShape, resolve_gpu_shape
-from hooks.k8s.types import Manifest
+from hooks.component.spec.gpu_shape import GpuShape, resolve_gpu_shape
+from hooks.ground.k8s.types import Manifest
+from hooks.language.api.component_spec import ComponentSpec
 from tests import make
 from tests.component import groups
 from tests.component.render import answer

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from hooks.component import sync
-from hooks.k8s import kinds
-from hooks.k8s.types import Manifest
-from hooks.metacontroller.protocol import SyncAnswer
+from hooks.ground.k8s import kinds
+from hooks.ground.k8s.types import Manifest
+from hooks.wire.metacontroller.protocol import SyncAnswer
 from tests import make
 from tests.component.groups import INSTALLED, SETS, spec
 from tests.component.render import answer

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from hooks.component.groups import MAX_GROUPS, plan_groups
-from hooks.component.observe import Workloads
-from hooks.k8s.types import Manifest, name_of
-from hooks.problems import texts_of
+from hooks.component.plan.groups import MAX_GROUPS, plan_groups
+from hooks.component.seen.observe import Workloads
+from hooks.ground.k8s.types import Manifest, name_of
+from hooks.ground.problems import texts_of
 from tests import make
 from tests.component.groups import INSTALLED, SETS, TENSOR, main, spec
 from tests.component.render import answer, only

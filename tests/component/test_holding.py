@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from hooks import contract
-from hooks.k8s import kinds
-from hooks.k8s.types import Json, Manifest, gvk_of, name_of, sort_manifests
-from hooks.metacontroller.last_applied import read_last_applied
-from hooks.metacontroller.protocol import SyncAnswer
-from hooks.policy import held
+from hooks.ground import contract
+from hooks.ground.k8s import kinds
+from hooks.ground.k8s.types import Json, Manifest, gvk_of, name_of, sort_manifests
+from hooks.wire.metacontroller.last_applied import read_last_applied
+from hooks.wire.metacontroller.protocol import SyncAnswer
+from hooks.wire.policy import held
 from tests import make
 from tests.component import groups
 from tests.component.render import answer, only

@@ -2,9 +2,9 @@
 
 import pytest
 
-from hooks.component.image_contents import RAY, has_program
-from hooks.component.image_names import Image, has_foreign_version, image_of, split_image
-from hooks.component.runtime_version import parse_version
+from hooks.component.image.contents import RAY, has_program
+from hooks.component.image.names import Image, has_foreign_version, image_of, split_image
+from hooks.component.image.runtime_version import parse_version
 
 
 @pytest.mark.parametrize(

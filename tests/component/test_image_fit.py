@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from hooks.component.backends.command_line import CommandLine
-from hooks.component.image_fit import find_lacks
-from hooks.component.programs import Run, read_runs
-from hooks.component.runtime_version import parse_image_version
+from hooks.component.image.command_line import CommandLine
+from hooks.component.image.fit import find_lacks
+from hooks.component.image.programs import Run, read_runs
+from hooks.component.image.runtime_version import parse_image_version
 
 _REGISTRY = "nvcr.io/nvidia/ai-dynamo"
 VLLM = f"{_REGISTRY}/vllm-runtime"

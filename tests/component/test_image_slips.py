@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from hooks.component.validate import review_component
-from hooks.problems import texts_of
-from hooks.validation.review import Review
+from hooks.component.rules.validate import review_component
+from hooks.ground.problems import texts_of
+from hooks.language.validation.review import Review
 from tests import make
 from tests.component.api_server_cases import main, pod
 

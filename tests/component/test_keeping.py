@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from hooks import contract
-from hooks.component.discovered import Discovered, is_needed
-from hooks.k8s.types import Manifest
+from hooks.component.seen.discovered import Discovered, is_needed
+from hooks.ground import contract
+from hooks.ground.k8s.types import Manifest
 from tests import make
 from tests.component import groups
 from tests.component.render import answer, only

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from hooks.api.conversion import Version, convert
+from hooks.language.api.conversion import Version, convert
 from tests import make
 from tests.component.render import answer
 from tests.graph import world

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from hooks.component.backends import Backend
-from hooks.component.placement import Role
+from hooks.component.pod.backends import Backend
+from hooks.component.pod.placement import Role
 from tests.component.backends import running
 from tests.component.backends.running import GROVE, GROVE_LEADER, LEADER, LWS, LWS_LEADER, WORKER
 

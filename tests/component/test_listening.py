@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from hooks import contract
+from hooks.ground import contract
 from tests import make
 from tests.component import groups, render
 from tests.component.api_server_cases import main, pod

@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 
 from hooks.component import sync
-from hooks.component.mpi_key import Secret
-from hooks.k8s import kinds
-from hooks.k8s.types import Manifest
-from hooks.metacontroller.protocol import CustomizeRequest, Objects, SyncRequest
+from hooks.component.spec.mpi_key import Secret
+from hooks.ground.k8s import kinds
+from hooks.ground.k8s.types import Manifest
+from hooks.wire.metacontroller.protocol import CustomizeRequest, Objects, SyncRequest
 from tests import make
 from tests.component.groups import INSTALLED, spec
 from tests.component.render import answer, only

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from hooks import contract
-from hooks.api.conversion import Version, convert
-from hooks.k8s.types import Manifest
+from hooks.ground import contract
+from hooks.ground.k8s.types import Manifest
+from hooks.language.api.conversion import Version, convert
 from tests import make
 from tests.component.render import answer, only
 from tests.graph import world

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from hooks import contract
-from hooks.k8s.types import Json, Manifest, annotations_of, labels_of, name_of
-from hooks.metacontroller.protocol import SyncAnswer
-from hooks.policy import held
+from hooks.ground import contract
+from hooks.ground.k8s.types import Json, Manifest, annotations_of, labels_of, name_of
+from hooks.wire.metacontroller.protocol import SyncAnswer
+from hooks.wire.policy import held
 from tests import make
 from tests.component.groups import INSTALLED, SETS, main, spec
 from tests.component.render import answer, only

@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from hooks import contract
-from hooks.admission.rules import RULES
-from hooks.k8s.types import Manifest, annotations_of
-from hooks.metacontroller.protocol import SyncAnswer
-from hooks.problems import SPEC
-from hooks.rules.pod import RAY_MISSING
-from hooks.settings import parse_settings
-from hooks.validation.review import Review
+from hooks.ground import contract
+from hooks.ground.k8s.types import Manifest, annotations_of
+from hooks.ground.problems import SPEC
+from hooks.ground.settings import parse_settings
+from hooks.language.rules.pod import RAY_MISSING
+from hooks.language.validation.review import Review
+from hooks.server.admission.rules import RULES
+from hooks.wire.metacontroller.protocol import SyncAnswer
 from tests import make
 from tests.component import groups
 from tests.component.render import answer

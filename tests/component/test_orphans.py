@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-from hooks import contract
-from hooks.k8s.types import Manifest
-from hooks.offline.rendering import every_child, render
-from hooks.world.ownership import controller_reference, with_owner
+from hooks.ground import contract
+from hooks.ground.k8s.types import Manifest
+from hooks.tools.offline.rendering import every_child, render
+from hooks.wire.world.ownership import controller_reference, with_owner
 from tests.make import facts
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.yaml"))

@@ -4,15 +4,8 @@ import subprocess
 
 import pytest
 
-from hooks.component.placement import (
-    MAX_NODES,
-    Orchestrator,
-    Placement,
-    Role,
-    clique_name,
-    plan_roles,
-)
-from hooks.errors import InvalidSpec
+from hooks.component.pod.placement import MAX_NODES, Orchestrator, Placement, Role, clique_name, plan_roles
+from hooks.ground.errors import InvalidSpec
 
 GROVE, LWS = Orchestrator.GROVE, Orchestrator.LWS
 

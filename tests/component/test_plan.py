@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from hooks.k8s.types import Manifest
-from hooks.policy.held import RENDERING_REVISION
+from hooks.ground.k8s.types import Manifest
+from hooks.wire.policy.held import RENDERING_REVISION
 from tests import make
 from tests.component.render import answer, deployment, only
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from pydantic import ValidationError
 
-from hooks.api.component_spec import ComponentSpec
-from hooks.component.pod_fields import PodFields, read_pod_fields, select_pod_fields, write_pod_fields
+from hooks.component.rules.pod_fields import PodFields, read_pod_fields, select_pod_fields, write_pod_fields
+from hooks.language.api.component_spec import ComponentSpec
 from tests.component.specs import ANY_SPEC
 
 SPEC: dict[str, Any] = {"componentType": "worker", "extraPodSpec": {"mainContainer": {"image": "i"}}}

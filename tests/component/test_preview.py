@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
-from hooks.graph.validate import review_graph
-from hooks.problems import texts_of
-from hooks.validation.review import Review
+from hooks.graph.rules.validate import review_graph
+from hooks.ground.problems import texts_of
+from hooks.language.validation.review import Review
 from tests import make
 from tests.component.render import problems
-from tests.validation.objects import graph
+from tests.language.validation.objects import graph
 
 MAIN: dict[str, Any] = {"extraPodSpec": {"mainContainer": {"image": "i"}}}
 OFF: dict[str, Any] = {

@@ -7,12 +7,13 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hooks.component import removal, sync
-from hooks.k8s.types import Manifest
-from hooks.metacontroller.effects import DropReport
-from hooks.metacontroller.protocol import CustomizeRequest
-from hooks.metacontroller.wire import write_sync_answer
-from hooks.problems import texts_of
+from hooks.component import sync
+from hooks.component.change import removal
+from hooks.ground.k8s.types import Manifest
+from hooks.ground.problems import texts_of
+from hooks.wire.metacontroller.effects import DropReport
+from hooks.wire.metacontroller.protocol import CustomizeRequest
+from hooks.wire.metacontroller.wire import write_sync_answer
 from tests import make
 from tests.component.specs import ANY_SPEC, COMPONENT_NAME
 from tests.effort import examples

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from hooks.component.pull_secrets import find_pull_secrets, image_host, observe_registry_secrets
+from hooks.component.spec.pull_secrets import find_pull_secrets, image_host, observe_registry_secrets
 from tests import make
 
 HOSTS = {

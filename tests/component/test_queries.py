@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from hooks import contract
 from hooks.component import sync
-from hooks.k8s import kinds
-from hooks.k8s.types import Manifest, name_of
-from hooks.metacontroller.controllers import declared_kinds
-from hooks.metacontroller.protocol import CustomizeRequest, ObjectQuery, QueryAnswer, SyncAnswer, SyncRequest
+from hooks.ground import contract
+from hooks.ground.k8s import kinds
+from hooks.ground.k8s.types import Manifest, name_of
+from hooks.wire.metacontroller.controllers import declared_kinds
+from hooks.wire.metacontroller.protocol import CustomizeRequest, ObjectQuery, QueryAnswer, SyncAnswer, SyncRequest
 from tests import make
 from tests.component import groups
 from tests.component.render import answer

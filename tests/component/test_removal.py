@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 from flask.testing import FlaskClient
 
-from hooks.app import all_hooks, create_app
-from hooks.component.removal import finalize, wanted_drop
-from hooks.k8s.types import Manifest
-from hooks.metacontroller.effects import DropReport, EtcdPrefixDrop, Event
-from hooks.metacontroller.protocol import SyncAnswer, SyncRequest
-from hooks.settings.facts import Facts
+from hooks.component.change.removal import finalize, wanted_drop
+from hooks.ground.k8s.types import Manifest
+from hooks.ground.settings.facts import Facts
+from hooks.server.app import all_hooks, create_app
+from hooks.wire.metacontroller.effects import DropReport, EtcdPrefixDrop, Event
+from hooks.wire.metacontroller.protocol import SyncAnswer, SyncRequest
 from tests import make
 
 DELETED = datetime(2026, 3, 1, 11, 59, 30, tzinfo=UTC)

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from hooks.api.component_spec import ComponentSpec
-from hooks.component.runtime_names import find_runtime_component, find_served_model
+from hooks.component.spec.runtime_names import find_runtime_component, find_served_model
+from hooks.language.api.component_spec import ComponentSpec
 
 VLLM = ["python3", "-m", "dynamo.vllm"]
 

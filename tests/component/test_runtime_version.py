@@ -4,16 +4,16 @@ from typing import Any
 
 import pytest
 
-from hooks.api.component_spec import ComponentSpec
-from hooks.component.runtime_version import (
+from hooks.component.image.runtime_version import (
     RuntimeVersion,
     find_runtime_container,
     parse_image_version,
     parse_version,
     resolve_runtime_version,
 )
-from hooks.k8s.types import Manifest
-from hooks.policy.held import digest_component, mark, read_mark
+from hooks.ground.k8s.types import Manifest
+from hooks.language.api.component_spec import ComponentSpec
+from hooks.wire.policy.held import digest_component, mark, read_mark
 from tests import make
 from tests.component.render import answer, children, deployment, env, main, only, pod
 

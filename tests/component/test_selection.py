@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from hooks import contract
-from hooks.component.selection import find_unselected
-from hooks.k8s.types import Manifest
-from hooks.policy import held
+from hooks.component.plan.selection import find_unselected
+from hooks.ground import contract
+from hooks.ground.k8s.types import Manifest
+from hooks.wire.policy import held
 from tests import make
 from tests.component.render import answer
 

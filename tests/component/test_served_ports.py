@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from hooks.component.backends.command_line import CommandLine
-from hooks.component.programs import read_runs
-from hooks.component.served_ports import find_ports
+from hooks.component.image.command_line import CommandLine
+from hooks.component.image.programs import read_runs
+from hooks.component.image.served_ports import find_ports
 from tests.component.render import children, only
 
 

@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from hooks.api.component_spec import ComponentSpec
-from hooks.component.slips import find_slips
-from hooks.component.validate import review_component
-from hooks.problems import SPEC, texts_of
-from hooks.validation.review import Review
+from hooks.component.rules.slips import find_slips
+from hooks.component.rules.validate import review_component
+from hooks.ground.problems import SPEC, texts_of
+from hooks.language.api.component_spec import ComponentSpec
+from hooks.language.validation.review import Review
 from tests import make
 from tests.component.api_server_cases import main, pod
 

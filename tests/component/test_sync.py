@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
-from hooks import contract
 from hooks.component import sync
-from hooks.errors import InvalidSpec
-from hooks.k8s import kinds
-from hooks.k8s.types import Manifest
-from hooks.metacontroller.protocol import CustomizeRequest, ObjectQuery, RelatedRule, SyncAnswer
-from hooks.metacontroller.wire import write_sync_answer
+from hooks.ground import contract
+from hooks.ground.errors import InvalidSpec
+from hooks.ground.k8s import kinds
+from hooks.ground.k8s.types import Manifest
+from hooks.wire.metacontroller.protocol import CustomizeRequest, ObjectQuery, RelatedRule, SyncAnswer
+from hooks.wire.metacontroller.wire import write_sync_answer
 from tests import make
 from tests.component import groups
 from tests.component.render import answer, only

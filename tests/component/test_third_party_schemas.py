@@ -8,8 +8,8 @@ import jsonschema_rs
 import pytest
 import yaml
 
-from hooks.k8s.types import Manifest, name_of
-from hooks.offline.rendering import every_child, render
+from hooks.ground.k8s.types import Manifest, name_of
+from hooks.tools.offline.rendering import every_child, render
 from tests import make
 from tests.component.groups import INSTALLED, spec
 from tests.component.render import answer

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from hooks.api.conversion import Version, convert
-from hooks.k8s.types import name_of
+from hooks.ground.k8s.types import name_of
+from hooks.language.api.conversion import Version, convert
 from tests import make
 from tests.component.groups import INSTALLED, SETS
 from tests.component.render import answer, only

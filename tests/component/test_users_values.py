@@ -12,14 +12,14 @@ from typing import Any
 
 import pytest
 
-from hooks import contract
-from hooks.component.validate import review_component
-from hooks.graph.validate import review_graph
-from hooks.k8s import pod_sets
-from hooks.k8s.types import Manifest, gvk_of
-from hooks.metacontroller.controllers import declared_kinds
-from hooks.problems import Problem, texts_of
-from hooks.validation.review import Review
+from hooks.component.rules.validate import review_component
+from hooks.graph.rules.validate import review_graph
+from hooks.ground import contract
+from hooks.ground.k8s import pod_sets
+from hooks.ground.k8s.types import Manifest, gvk_of
+from hooks.ground.problems import Problem, texts_of
+from hooks.language.validation.review import Review
+from hooks.wire.metacontroller.controllers import declared_kinds
 from tests import make
 from tests.component import groups, render
 from tests.graph import world

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from hooks.api.component_spec import ComponentSpec
-from hooks.component.fragments import validate_fragments
-from hooks.component.validate import validate_spec
-from hooks.problems import SPEC, Key, texts_of
+from hooks.component.rules.fragments import validate_fragments
+from hooks.component.rules.validate import validate_spec
+from hooks.ground.problems import SPEC, Key, texts_of
+from hooks.language.api.component_spec import ComponentSpec
 from tests import make
 from tests.component.api_server_cases import ACCEPTED, main, mounts, pod
 from tests.component.api_server_cases import REFUSED as REFUSED_BY_API_SERVER

@@ -6,16 +6,16 @@ from typing import Any
 
 import pytest
 
-from hooks import contract
 from hooks.component import sync
-from hooks.component.mpi_key import ObservedKey, Secret
-from hooks.component.observe import ObservedComponent, Workloads, observe, without_progress
-from hooks.component.pull_secrets import RegistrySecret
-from hooks.k8s import kinds
-from hooks.k8s.types import Manifest
-from hooks.metacontroller.parent_key import make_parent_key
-from hooks.metacontroller.protocol import SyncAnswer, SyncRequest
-from hooks.settings.facts import Facts
+from hooks.component.seen.observe import ObservedComponent, Workloads, observe, without_progress
+from hooks.component.spec.mpi_key import ObservedKey, Secret
+from hooks.component.spec.pull_secrets import RegistrySecret
+from hooks.ground import contract
+from hooks.ground.k8s import kinds
+from hooks.ground.k8s.types import Manifest
+from hooks.ground.settings.facts import Facts
+from hooks.wire.metacontroller.parent_key import make_parent_key
+from hooks.wire.metacontroller.protocol import SyncAnswer, SyncRequest
 from tests import make
 from tests.component import groups
 from tests.component.render import answer

@@ -7,11 +7,11 @@ from typing import Any, TypeVar
 import orjson
 import pytest
 
-from hooks.k8s.types import GroupVersionKind, Manifest
-from hooks.offline.simulator.cluster import Setup, SimulatedCluster
-from hooks.offline.simulator.metacontroller.webhook import Hook as WireHook
-from hooks.offline.simulator.metacontroller.webhook import HookAnswer
-from hooks.offline.simulator.store import ApiError
+from hooks.ground.k8s.types import GroupVersionKind, Manifest
+from hooks.tools.offline.simulator.cluster import Setup, SimulatedCluster
+from hooks.tools.offline.simulator.metacontroller.webhook import Hook as WireHook
+from hooks.tools.offline.simulator.metacontroller.webhook import HookAnswer
+from hooks.tools.offline.simulator.store import ApiError
 from tests.contract.backend import CRDS, GROUP_VERSION, KINDS, ApiRefused, Hook, HookCall, Propagation, Write
 from tests.contract.cases import CASES, Case
 from tests.contract.cases_late import LATE_CASES

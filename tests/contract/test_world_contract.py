@@ -1,4 +1,4 @@
-"""The contract cases on a Metacontroller whose children are what `hooks.world.apply` makes of them, in memory.
+"""The contract cases on a Metacontroller whose children are what `hooks.wire.world.apply` makes of them, in memory.
 
 The API server and all around the children is the simulator's. Cases in which the API server refuses a write are left
 out, because in a world every write succeeds, and those of finalize hooks, because it knows only sync hooks.
@@ -8,13 +8,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from hooks.k8s.types import Manifest
-from hooks.offline.simulator.metacontroller import composite
-from hooks.offline.simulator.metacontroller.parents import SyncTools
-from hooks.offline.simulator.metacontroller.related import ObjectMap
-from hooks.offline.simulator.store import ref_of
-from hooks.world.applying import apply
-from hooks.world.objects import ObjectId, World
+from hooks.ground.k8s.types import Manifest
+from hooks.tools.offline.simulator.metacontroller import composite
+from hooks.tools.offline.simulator.metacontroller.parents import SyncTools
+from hooks.tools.offline.simulator.metacontroller.related import ObjectMap
+from hooks.tools.offline.simulator.store import ref_of
+from hooks.wire.world.applying import apply
+from hooks.wire.world.objects import ObjectId, World
 from tests.contract import cases_answers, cases_children, cases_deletion
 from tests.contract.cases import Case
 from tests.contract.test_simulator_contract import SimulatedBackend

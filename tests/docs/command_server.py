@@ -16,6 +16,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import click
+
 _CLIENT = """\
 #!{python} -IS
 import array, json, os, socket, sys
@@ -60,9 +62,9 @@ def _listen(listener: socket.socket, path: Path) -> str:
 
 def serve(descriptor: int) -> None:
     """Load every command's module once, then fork for each call."""
-    main = importlib.import_module("hooks.cli.main").main
+    main = importlib.import_module("hooks.server.commands.main").main
     for name in main.modules:
-        importlib.import_module(f"hooks.cli.{name.replace('-', '_')}")
+        main.get_command(click.Context(main), name)
     with socket.socket(fileno=descriptor) as listener:
         while True:
             asked, _ = listener.accept()

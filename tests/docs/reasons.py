@@ -16,8 +16,8 @@ _PUBLIC_REASON = re.compile(r"[A-Z][A-Z_]*_REASON")
 _PLACE = 2
 """Of the reason among the arguments without a name."""
 _OUTSIDE = (
-    "hooks.offline.simulator",
-    "hooks.offline.simulation",
+    "hooks.tools.offline.simulator",
+    "hooks.tools.offline.simulation",
     "hooks.testing",
     "hooks.pytest_plugin",
     "hooks.__main__",

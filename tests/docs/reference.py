@@ -17,10 +17,10 @@ from prometheus_client import CollectorRegistry
 from prometheus_client.metrics import MetricWrapperBase
 from prometheus_client.registry import Collector
 
-from hooks import serving
-from hooks.crds.definitions import build_crds, build_v1beta1_versions
-from hooks.model.prober.metrics import create_prober_metrics
-from hooks.model.prober_messages import AdapterPhase
+from hooks.language.crds.definitions import build_crds, build_v1beta1_versions
+from hooks.model.prober.messages import AdapterPhase
+from hooks.server import serving
+from hooks.server.prober.metrics import create_prober_metrics
 from tests.docs.reasons import find_constant_reasons, find_reason_enumerations
 
 Node = Mapping[str, Any]
@@ -152,7 +152,7 @@ def _processes() -> dict[str, list[Collector]]:
 
 def _creating_functions() -> list[Callable[..., object]]:
     """The functions `create_…metrics` of the servers."""
-    names = [f"hooks.serving.{module.name}" for module in pkgutil.iter_modules(serving.__path__)]
+    names = [f"hooks.server.serving.{module.name}" for module in pkgutil.iter_modules(serving.__path__)]
     found = [
         function
         for name in names

@@ -13,7 +13,7 @@ from pathlib import Path
 from tests.docs.reasons import all_reasons, find_reason_enumerations
 
 TESTS = Path(__file__).parents[1]
-JUDGING = ("component", "graph", "k8s", "metacontroller", "model", "offline", "policy", "sequences", "world")
+JUDGING = ("component", "graph", "request", "adapter", "model", "ground", "wire", "tools/offline", "sequences")
 _WORD = re.compile(r"\w+")
 _GOLDEN = re.compile(r"^\s*(?:- )?reason: (\w+)$", re.MULTILINE)
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from hooks.crds.definitions import build_crds
+from hooks.language.crds.definitions import build_crds
 from tests.docs.markdown import find_anchors
 from tests.docs.reasons import all_reasons
 from tests.docs.reference import ROOT, write_beta_fields, write_conditions, write_fields, write_metrics

@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from hooks.k8s.types import Manifest
-from hooks.offline.manifests.together import render_manifests
-from hooks.offline.rendering import every_child
-from hooks.settings import Settings
+from hooks.ground.k8s.types import Manifest
+from hooks.ground.settings import Settings
+from hooks.tools.offline.manifests.together import render_manifests
+from hooks.tools.offline.rendering import every_child
 
 ROOT = Path(__file__).parents[2]
 

@@ -8,7 +8,7 @@ from typing import Any
 import requests
 import yaml
 
-from hooks import contract
+from hooks.ground import contract
 from tests.cluster.api_client import ApiClient, wait_for
 from tests.cluster.dynamo import COMPONENT, DYNAMO, GRAPH, condition, is_ready
 from tests.cluster.dynamo import MODEL as MODEL_KIND

@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 import yaml
 
 sys.path.insert(0, {root!r})
-from hooks.cli.main import main
+from hooks.server.commands.main import main
 
 config = yaml.safe_load(Path(os.environ["KUBECONFIG"]).read_text())
 cluster, account = config["clusters"][0]["cluster"], Path(os.environ["HOME"]) / "account"

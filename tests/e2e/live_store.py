@@ -7,10 +7,10 @@ from typing import TypeVar
 
 import requests
 
-from hooks.k8s.types import GroupVersionKind, Manifest
-from hooks.offline.simulator.index import Index
-from hooks.offline.simulator.resources import Catalogue
-from hooks.offline.simulator.store import ApiError, Propagation, Ref, StoreChange, ref_of
+from hooks.ground.k8s.types import GroupVersionKind, Manifest
+from hooks.tools.offline.simulator.index import Index
+from hooks.tools.offline.simulator.resources import Catalogue
+from hooks.tools.offline.simulator.store import ApiError, Propagation, Ref, StoreChange, ref_of
 from tests.cluster.api_client import ApiClient
 from tests.contract.backend import ApiRefused
 

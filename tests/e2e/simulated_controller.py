@@ -11,13 +11,13 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 
-from hooks.k8s.types import Manifest, gvk_of
-from hooks.offline.simulator.clock import Clock
-from hooks.offline.simulator.metacontroller.controller import Controller, RecordedEvent
-from hooks.offline.simulator.metacontroller.controller_spec import parse_controller
-from hooks.offline.simulator.metacontroller.hook_client import connect_hook
-from hooks.offline.simulator.metacontroller.webhook import Hook
-from hooks.offline.simulator.resources import Catalogue
+from hooks.ground.k8s.types import Manifest, gvk_of
+from hooks.tools.offline.simulator.clock import Clock
+from hooks.tools.offline.simulator.metacontroller.controller import Controller, RecordedEvent
+from hooks.tools.offline.simulator.metacontroller.controller_spec import parse_controller
+from hooks.tools.offline.simulator.metacontroller.hook_client import connect_hook
+from hooks.tools.offline.simulator.metacontroller.webhook import Hook
+from hooks.tools.offline.simulator.resources import Catalogue
 from tests.cluster.api_client import ApiClient
 from tests.contract.backend import ApiRefused
 from tests.e2e.live_store import LiveStore, LiveWriter

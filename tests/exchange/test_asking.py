@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from hooks.exchange.asking import MIB, Allowance, HttpClient, Unanswered, open_client
-from hooks.exchange.connections import HEAD_BYTES, BoundedAdapter
+from hooks.server.exchange.asking import MIB, Allowance, HttpClient, Unanswered, open_client
+from hooks.server.exchange.connections import HEAD_BYTES, BoundedAdapter
 from tests.exchange.hostile import Speak, answers, bomb, drips, floods, peer
-from tests.serving.servers import issue_now
+from tests.server.serving.servers import issue_now
 
 SECONDS = 0.4
 HEAD = b"HTTP/1.1 200 OK\r\n"
@@ -89,7 +89,7 @@ def test_all_addresses_of_a_name_share_the_deadline(monkeypatch: pytest.MonkeyPa
             one.setblocking(False)
             one.connect_ex(("127.0.0.1", port))
         many = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.0.1", port))] * 1000
-        monkeypatch.setattr("hooks.exchange.connections._look_up", lambda *_: iter(many))
+        monkeypatch.setattr("hooks.server.exchange.connections._look_up", lambda *_: iter(many))
         with pytest.raises(Unanswered, match="within") as late:
             ask(f"http://peer:{port}")
         assert late.value.is_late

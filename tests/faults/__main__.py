@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from bench.page import RELIABILITY
-from hooks.metacontroller import install_files
+from hooks.wire.metacontroller import install_files
 from tests import third_party
 from tests.cluster import binaries
 from tests.cluster.control_plane import CHART_ACCOUNT, control_plane

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from datetime import timedelta
 from itertools import count
 
-from hooks.offline.simulator.metacontroller.webhook import HookAnswer, SyncFailed
+from hooks.tools.offline.simulator.metacontroller.webhook import HookAnswer, SyncFailed
 from tests.faults.fault import Act, Fault
 from tests.faults.stage import Stage
 from tests.sequences.calls import Loss, forget

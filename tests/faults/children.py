@@ -3,11 +3,11 @@
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from hooks import contract
-from hooks.k8s import kinds
-from hooks.k8s.types import GroupVersionKind, Manifest, gvk_of
-from hooks.offline.simulator.client import LoggedWrite
-from hooks.offline.simulator.store import ApiError, copy_json, ref_of
+from hooks.ground import contract
+from hooks.ground.k8s import kinds
+from hooks.ground.k8s.types import GroupVersionKind, Manifest, gvk_of
+from hooks.tools.offline.simulator.client import LoggedWrite
+from hooks.tools.offline.simulator.store import ApiError, copy_json, ref_of
 from tests import make
 from tests.faults.fault import Act, Fault
 from tests.faults.stage import Stage

@@ -2,8 +2,8 @@
 
 from functools import cache
 
-from hooks.k8s.types import Manifest
-from hooks.offline.simulator.store import Ref, ref_of
+from hooks.ground.k8s.types import Manifest
+from hooks.tools.offline.simulator.store import Ref, ref_of
 from tests.faults.catalogue import PLAYED
 from tests.faults.fault import Fault, Outcome
 from tests.faults.stage import Stage

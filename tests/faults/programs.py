@@ -1,6 +1,6 @@
 """Faults of programs around the hooks: Metacontroller, API server, watches, optional kinds, nodes."""
 
-from hooks.offline.simulator.resources import OPTIONAL
+from hooks.tools.offline.simulator.resources import OPTIONAL
 from tests.faults.fault import Act, Fault
 from tests.faults.stage import Stage
 

@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Iterator
 
-from hooks import contract
-from hooks.k8s import kinds
-from hooks.k8s.types import Manifest, controller_of
-from hooks.metacontroller import install_files
-from hooks.offline.simulator.client import LoggedWrite
-from hooks.offline.simulator.store import ApiError, Ref, copy_json
+from hooks.ground import contract
+from hooks.ground.k8s import kinds
+from hooks.ground.k8s.types import Manifest, controller_of
+from hooks.tools.offline.simulator.client import LoggedWrite
+from hooks.tools.offline.simulator.store import ApiError, Ref, copy_json
+from hooks.wire.metacontroller import install_files
 from tests.sequences.invariants import INVARIANTS, METACONTROLLER, writes_are_accepted
 from tests.sequences.rest import past_leaves_no_trace
 from tests.sequences.truth import find_lie, is_condition_true

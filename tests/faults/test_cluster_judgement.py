@@ -5,10 +5,10 @@ from collections.abc import Iterator
 import pytest
 import requests
 
-from hooks import contract
-from hooks.k8s import kinds
-from hooks.k8s.types import Manifest
-from hooks.offline.simulator.store import copy_json, ref_of
+from hooks.ground import contract
+from hooks.ground.k8s import kinds
+from hooks.ground.k8s.types import Manifest
+from hooks.tools.offline.simulator.store import copy_json, ref_of
 from tests.cluster.scripted_hook import ScriptedHook, scripted_hook
 from tests.contract.backend import Answer
 from tests.faults.cluster.gate import open_gate

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from bench.page import RELIABILITY
-from hooks import contract
+from hooks.ground import contract
 from tests.faults.catalogue import PLAYED, THEIRS
 from tests.faults.cluster.catalogue import PLAYED as ON_CLUSTER
 from tests.faults.elsewhere import ELSEWHERE, NOT_PLAYED, HeldElsewhere
@@ -14,10 +14,10 @@ from tests.faults.fault import Fault, Verdict
 from tests.faults.page import list_cells, read_rows, read_table, write_elsewhere
 from tests.faults.play import play, play_fault
 from tests.faults.stage import Stage
-from tests.offline.simulator.hooked import build_cluster
 from tests.sequences.truth import is_condition_true
 from tests.sequences.wishes import graph, service
 from tests.sequences.world import Violation
+from tests.tools.offline.simulator.hooked import build_cluster
 
 ROW_OF = {cells[0]: cells for cells in read_table("faults")}
 GRAPHS = 50

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from itertools import count
 
-from hooks.offline.simulator.client import LoggedWrite
-from hooks.offline.simulator.store import ApiError
+from hooks.tools.offline.simulator.client import LoggedWrite
+from hooks.tools.offline.simulator.store import ApiError
 from tests.faults.fault import Act, Fault
 from tests.faults.stage import Stage
 from tests.sequences.invariants import METACONTROLLER

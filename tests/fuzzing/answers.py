@@ -16,38 +16,38 @@ import requests
 from requests.adapters import HTTPAdapter
 from urllib3 import HTTPResponse
 
-from hooks import contract
-from hooks.clients.api_server import ApiServer, Refused, collection_path, is_served, read_objects, read_pages
-from hooks.clients.effects import EffectsClient
-from hooks.clients.etcd import EtcdClient
-from hooks.clients.inventory import find_reason, find_state
-from hooks.clients.namespace_locks import LockReader
-from hooks.clients.pod_reader import PodReader
-from hooks.clients.query_reader import QueryReader
-from hooks.component.progress import suffix_of
-from hooks.errors import HookError
-from hooks.exchange.asking import HttpClient
-from hooks.graph.generations import find_generations
-from hooks.graph.request.failures import describe_pods
-from hooks.graph.request.gpu_discovery import observe_nodes
-from hooks.k8s import kinds
-from hooks.k8s.conditions import is_pod_ready
-from hooks.k8s.messages import one_line
-from hooks.k8s.pod_reasons import cannot_pull, explain_pods
-from hooks.k8s.types import ReadManifest, controller_of
-from hooks.metacontroller.effects import EffectSource, EtcdPrefixDrop, ScalePodClique, WriteBackReplicas
-from hooks.metacontroller.protocol import ObjectQuery
-from hooks.model.pod_addresses import NamedAddress
-from hooks.model.prober_client import ProberClient
-from hooks.model.prober_messages import AdapterPhase, EndpointReport, LoadReport, LoadRequest, write_message
-from hooks.policy.conditions import reference_of
-from hooks.settings import parse_settings
+from hooks.component.report.progress import suffix_of
+from hooks.graph.seen.upstream_generations import find_generations
+from hooks.ground import contract
+from hooks.ground.errors import HookError
+from hooks.ground.k8s import kinds
+from hooks.ground.k8s.conditions import is_pod_ready
+from hooks.ground.k8s.messages import one_line
+from hooks.ground.k8s.pod_reasons import cannot_pull, explain_pods
+from hooks.ground.k8s.types import ReadManifest, controller_of
+from hooks.ground.settings import parse_settings
+from hooks.model.prober.messages import AdapterPhase, EndpointReport, LoadReport, LoadRequest, write_message
+from hooks.model.seen.pod_addresses import NamedAddress
+from hooks.request.seen.failures import describe_pods
+from hooks.request.seen.gpu_discovery import observe_nodes
+from hooks.server.clients.api_server import ApiServer, Refused, collection_path, is_served, read_objects, read_pages
+from hooks.server.clients.effects import EffectsClient
+from hooks.server.clients.etcd import EtcdClient
+from hooks.server.clients.inventory import find_reason, find_state
+from hooks.server.clients.namespace_locks import LockReader
+from hooks.server.clients.pod_reader import PodReader
+from hooks.server.clients.prober_client import ProberClient
+from hooks.server.clients.query_reader import QueryReader
+from hooks.server.exchange.asking import HttpClient
+from hooks.wire.metacontroller.effects import EffectSource, EtcdPrefixDrop, ScalePodClique, WriteBackReplicas
+from hooks.wire.metacontroller.protocol import ObjectQuery
+from hooks.wire.policy.conditions import reference_of
 from tests import make
-from tests.clients import grove_objects as stored
-from tests.clients.large_pods import COLUMNS, large_pod, write_row
-from tests.clients.played_server import path_of
 from tests.fuzzing.giving import MOST_WORDS, Broken, Give, Seed, failures_kept
 from tests.fuzzing.mutations import Path as Place
+from tests.server.clients import grove_objects as stored
+from tests.server.clients.large_pods import COLUMNS, large_pod, write_row
+from tests.server.clients.played_server import path_of
 
 URL = "https://127.0.0.1:6443"
 PODS = "/api/v1/namespaces/team-a/pods"
@@ -244,12 +244,14 @@ def _check_address(server: ApiServer, _transport: HTTPAdapter) -> Iterator[str]:
 
 
 def _drop_keys(_server: ApiServer, transport: HTTPAdapter) -> Iterator[str]:
-    with patch("hooks.clients.etcd.open_client", lambda *_: HttpClient(transport=transport)):
+    with patch("hooks.server.clients.etcd.open_client", lambda *_: HttpClient(transport=transport)):
         yield EtcdClient.at("etcd:2379").drop(EtcdPrefixDrop(prefix="/a/components/b/")).fault
 
 
 def _ask_prober(_server: ApiServer, transport: HTTPAdapter) -> Iterator[str]:
-    with patch("hooks.model.prober_client.open_client", lambda *_, **_options: HttpClient(transport=transport)):
+    with patch(
+        "hooks.server.clients.prober_client.open_client", lambda *_, **_options: HttpClient(transport=transport)
+    ):
         client = ProberClient("http://127.0.0.1:9191", token="")
     try:
         client.ask(_LOAD)
@@ -279,7 +281,7 @@ def open_answers() -> Iterator[Give]:
     with (
         failures_kept(),
         TemporaryDirectory() as folder,
-        patch("hooks.clients.api_server.BoundedAdapter", lambda *_: transport),
+        patch("hooks.server.clients.api_server.BoundedAdapter", lambda *_: transport),
     ):
         for name in ("token", "ca.crt"):
             (Path(folder) / name).write_text("x")

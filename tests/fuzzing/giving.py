@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from hooks.cli.main import main
+from hooks.server.commands.main import main
 from tests.fuzzing.mutations import Path as Place
 
 _SAID = frozenset({400, 404, 405, 409, 413, 415, 422, 429})

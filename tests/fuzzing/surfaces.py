@@ -15,15 +15,11 @@ from flask.testing import FlaskClient
 from requests.adapters import HTTPAdapter
 from urllib3 import HTTPResponse
 
-from hooks.admission.app import KINDS, create_admission_app
-from hooks.admission.rules import DEFAULTS, RULES
-from hooks.crds import find_faults
-from hooks.model.prober.app import create_prober_app
+from hooks.ground.settings import parse_settings
+from hooks.language.crds import find_faults
 from hooks.model.prober.calls import CallOutcome, EngineAnswer
-from hooks.model.prober.dispatcher import Dispatcher
 from hooks.model.prober.limits import Limits
-from hooks.model.prober.lora_api import list_adapters, load_adapter, unload_adapter
-from hooks.model.prober_messages import (
+from hooks.model.prober.messages import (
     Adapter,
     AdapterPhase,
     EndpointReport,
@@ -32,8 +28,12 @@ from hooks.model.prober_messages import (
     LoadRequest,
     write_message,
 )
-from hooks.serving.origin import CallOrigin
-from hooks.settings import parse_settings
+from hooks.server.admission.app import KINDS, create_admission_app
+from hooks.server.admission.rules import DEFAULTS, RULES
+from hooks.server.prober.app import create_prober_app
+from hooks.server.prober.dispatcher import Dispatcher
+from hooks.server.prober.lora_api import list_adapters, load_adapter, unload_adapter
+from hooks.server.serving.origin import CallOrigin
 from tests.fuzzing.answers import answer_seeds, open_answers
 from tests.fuzzing.giving import (
     MOST_WORDS,

@@ -9,10 +9,10 @@ import yaml
 from click.testing import CliRunner
 from flask.testing import FlaskClient
 
-from hooks import contract
-from hooks.app import create_app
-from hooks.cli.main import main
-from hooks.settings import parse_settings
+from hooks.ground import contract
+from hooks.ground.settings import parse_settings
+from hooks.server.app import create_app
+from hooks.server.commands.main import main
 from tests import make
 from tests.fuzzing.mutations import Path, change, look_up, put, remove
 from tests.fuzzing.surfaces import ROOT, hook_seeds

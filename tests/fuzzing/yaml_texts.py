@@ -14,14 +14,14 @@ from typing import Any
 import orjson
 import yaml
 
-from hooks import contract
-from hooks.app import create_app
-from hooks.k8s.yaml_reader import read_yaml
-from hooks.offline.manifests.directories import find_build_files, list_files
-from hooks.operating.kubeconfig import InvalidKubeconfig, read_files, resolve_access
-from hooks.operating.machines import InvalidNodes, read_machines_file
-from hooks.recording.blanking import Blanks, blank
-from hooks.settings import parse_settings
+from hooks.ground import contract
+from hooks.ground.k8s.yaml_reader import read_yaml
+from hooks.ground.settings import parse_settings
+from hooks.server.app import create_app
+from hooks.server.recording.blanking import Blanks, blank
+from hooks.tools.offline.manifests.directories import find_build_files, list_files
+from hooks.tools.operating.kubeconfig import InvalidKubeconfig, read_files, resolve_access
+from hooks.tools.operating.machines import InvalidNodes, read_machines_file
 from tests import hostile_yaml, make
 from tests.fuzzing.giving import Broken, Failures, Give, Seed, Terminal, check_words, describe_error, failures_kept
 from tests.fuzzing.mutations import Path as Place

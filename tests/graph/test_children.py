@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from hooks.graph.sync import customize
-from hooks.metacontroller.protocol import CustomizeRequest
+from hooks.wire.metacontroller.protocol import CustomizeRequest
 from tests import make
 from tests.graph import world
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from hooks.graph.components import clean_json
-from hooks.k8s.pods import merge_env
+from hooks.graph.spec.components import clean_json
+from hooks.ground.k8s.pods import merge_env
 from tests import make
 from tests.graph import world
 

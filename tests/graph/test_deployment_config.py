@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hooks.graph.deployment_config import Overrides, UnreadableConfig, read_overrides, rewrite_port
+from hooks.graph.spec.deployment_config import Overrides, UnreadableConfig, read_overrides, rewrite_port
 
 UPSTREAM = '{"service1":{"port":8080,"ServiceArgs":{"Workers":2,"Resources":{"CPU":"2","Memory":"2Gi","GPU":"2"}}}}'
 REWRITTEN = '{"service1":{"ServiceArgs":{"Resources":{"CPU":"2","GPU":"2","Memory":"2Gi"},"Workers":2},"port":8000}}'

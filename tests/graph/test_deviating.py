@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from hooks.graph.sync import sync
-from hooks.k8s.types import Manifest
-from hooks.metacontroller.effects import Event
-from hooks.metacontroller.protocol import SyncAnswer
-from hooks.policy.standing import GRACE_SECONDS
-from hooks.settings import parse_settings
-from hooks.settings.facts import Facts
+from hooks.ground.k8s.types import Manifest
+from hooks.ground.settings import parse_settings
+from hooks.ground.settings.facts import Facts
+from hooks.wire.metacontroller.effects import Event
+from hooks.wire.metacontroller.protocol import SyncAnswer
+from hooks.wire.policy.standing import GRACE_SECONDS
 from tests import make
 from tests.graph import test_grove as grove
 from tests.graph import world

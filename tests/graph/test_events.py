@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from hooks.k8s.types import Manifest
-from hooks.metacontroller.effects import Event
+from hooks.ground.k8s.types import Manifest
+from hooks.wire.metacontroller.effects import Event
 from tests import make
 from tests.graph import test_explain as explain
 from tests.graph import test_grove as grove

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from hooks.k8s.types import Manifest
+from hooks.ground.k8s.types import Manifest
 from tests import make
 from tests.graph import test_grove as grove
 from tests.graph import world

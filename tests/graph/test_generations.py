@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from hooks import contract
-from hooks.graph.generations import Generations, find_generations, generation_of
-from hooks.k8s.types import Manifest, labels_of, name_of
-from hooks.policy import held
+from hooks.graph.seen.upstream_generations import Generations, find_generations, generation_of
+from hooks.ground import contract
+from hooks.ground.k8s.types import Manifest, labels_of, name_of
+from hooks.wire.policy import held
 from tests import make
 from tests.graph import world
 

@@ -4,13 +4,13 @@ from typing import Any
 
 import pytest
 
-from hooks.graph.validate import review_graph
-from hooks.problems import texts_of
-from hooks.validation.review import Review, Verdict
+from hooks.graph.rules.validate import review_graph
+from hooks.ground.problems import texts_of
+from hooks.language.validation.review import Review, Verdict
 from tests import make
 from tests.component.render import answer, only
 from tests.graph import world
-from tests.validation.objects import graph as written
+from tests.language.validation.objects import graph as written
 
 SERVICES: dict[str, Any] = {
     "Frontend": make.service("frontend"),

@@ -5,15 +5,15 @@ from typing import Any
 
 import pytest
 
-from hooks import contract
 from hooks.graph.sync import customize
-from hooks.k8s.types import Manifest
-from hooks.metacontroller.children import Children
-from hooks.metacontroller.controllers import declared_kinds
-from hooks.metacontroller.effects import Effect, ScalePodClique
-from hooks.metacontroller.protocol import CustomizeRequest, SyncAnswer
-from hooks.policy.held import RENDERING_REVISION
-from hooks.problems import texts_of
+from hooks.ground import contract
+from hooks.ground.k8s.types import Manifest
+from hooks.ground.problems import texts_of
+from hooks.wire.metacontroller.children import Children
+from hooks.wire.metacontroller.controllers import declared_kinds
+from hooks.wire.metacontroller.effects import Effect, ScalePodClique
+from hooks.wire.metacontroller.protocol import CustomizeRequest, SyncAnswer
+from hooks.wire.policy.held import RENDERING_REVISION
 from tests import make
 from tests.graph import world
 

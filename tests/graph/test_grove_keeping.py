@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from hooks import contract
-from hooks.k8s.types import Manifest
-from hooks.metacontroller.protocol import SyncAnswer
+from hooks.ground import contract
+from hooks.ground.k8s.types import Manifest
+from hooks.wire.metacontroller.protocol import SyncAnswer
 from tests import make
 from tests.graph.test_grove import ask, cliques, part, pcs, settled
 

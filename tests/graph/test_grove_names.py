@@ -5,17 +5,17 @@ from typing import Any
 
 import pytest
 
-from hooks import contract
-from hooks.api.base import parse_parent
-from hooks.api.graph import GraphDeployment
-from hooks.graph.grove.names import may_be_cut, pod_clique_set_name
+from hooks.graph.seen.grove_names import may_be_cut, pod_clique_set_name
 from hooks.graph.sync import customize
-from hooks.k8s import kinds
-from hooks.k8s.types import Manifest, name_of
-from hooks.metacontroller.controllers import declared_kinds
-from hooks.metacontroller.effects import ScalePodClique
-from hooks.metacontroller.protocol import CustomizeRequest, ObjectQuery, SyncAnswer
-from hooks.problems import texts_of
+from hooks.ground import contract
+from hooks.ground.k8s import kinds
+from hooks.ground.k8s.types import Manifest, name_of
+from hooks.ground.problems import texts_of
+from hooks.language.api.base import parse_parent
+from hooks.language.api.graph import GraphDeployment
+from hooks.wire.metacontroller.controllers import declared_kinds
+from hooks.wire.metacontroller.effects import ScalePodClique
+from hooks.wire.metacontroller.protocol import CustomizeRequest, ObjectQuery, SyncAnswer
 from tests import make
 from tests.graph import world
 from tests.graph.test_deviating import later

@@ -8,7 +8,7 @@ import jsonschema_rs
 import pytest
 import yaml
 
-from hooks.k8s.types import Manifest
+from hooks.ground.k8s.types import Manifest
 from tests import make
 from tests.graph import world
 from tests.third_party import FOLDER, needs_schemas

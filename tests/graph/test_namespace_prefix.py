@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from hooks import contract
 from hooks.graph.sync import customize
-from hooks.k8s import kinds
-from hooks.k8s.types import Manifest
-from hooks.metacontroller.protocol import CustomizeRequest, SyncAnswer
+from hooks.ground import contract
+from hooks.ground.k8s import kinds
+from hooks.ground.k8s.types import Manifest
+from hooks.wire.metacontroller.protocol import CustomizeRequest, SyncAnswer
 from tests import make
 from tests.graph import world
 

@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from hooks import contract
-from hooks.admission.rules import DEFAULTS
-from hooks.graph.origin import find_missing_origin, with_kept_origin
-from hooks.k8s import kinds
-from hooks.k8s.types import Manifest
-from hooks.metacontroller.protocol import SyncAnswer
-from hooks.settings import parse_settings
-from hooks.validation.review import Review
+from hooks.graph.spec.origin import find_missing_origin, with_kept_origin
+from hooks.ground import contract
+from hooks.ground.k8s import kinds
+from hooks.ground.k8s.types import Manifest
+from hooks.ground.settings import parse_settings
+from hooks.language.validation.review import Review
+from hooks.server.admission.rules import DEFAULTS
+from hooks.wire.metacontroller.protocol import SyncAnswer
 from tests import make
 from tests.graph import world
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from hooks.graph.outage import Part, find_outages
-from hooks.k8s.conditions import format_time
+from hooks.graph.report.outage import Part, find_outages
+from hooks.ground.k8s.conditions import format_time
 from tests import make
 
 CREATED = make.NOW - timedelta(hours=1)

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from hooks.k8s.types import Manifest, name_of
+from hooks.ground.k8s.types import Manifest, name_of
 from tests import make
 from tests.graph import test_explain as pods
 from tests.graph import test_grove as grove

@@ -4,16 +4,16 @@ from typing import Any
 
 import pytest
 
-from hooks import contract
-from hooks.graph.path import may_take_grove, takes_grove
-from hooks.graph.standing_path import GraphPath, find_standing_path, read_reported_path
-from hooks.graph.validate import review_graph
-from hooks.k8s import kinds
-from hooks.k8s.types import Manifest
-from hooks.metacontroller.protocol import SyncAnswer
-from hooks.problems import texts_of
-from hooks.settings import parse_settings
-from hooks.validation.review import Review
+from hooks.graph.plan.path import may_take_grove, takes_grove
+from hooks.graph.rules.validate import review_graph
+from hooks.graph.seen.standing_path import GraphPath, find_standing_path, read_reported_path
+from hooks.ground import contract
+from hooks.ground.k8s import kinds
+from hooks.ground.k8s.types import Manifest
+from hooks.ground.problems import texts_of
+from hooks.ground.settings import parse_settings
+from hooks.language.validation.review import Review
+from hooks.wire.metacontroller.protocol import SyncAnswer
 from tests import make
 from tests.graph import world
 

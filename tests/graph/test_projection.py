@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from hooks.k8s.types import Manifest
-from hooks.metacontroller.protocol import SyncAnswer
+from hooks.ground.k8s.types import Manifest
+from hooks.wire.metacontroller.protocol import SyncAnswer
 from tests import make
 from tests.graph import test_grove as grove
 from tests.graph import world

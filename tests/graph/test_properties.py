@@ -9,15 +9,15 @@ import pytest
 from hypothesis import Phase, find, given, settings
 from hypothesis import strategies as st
 
-from hooks import contract
 from hooks.component import sync as component
 from hooks.graph.sync import customize, sync
-from hooks.k8s import kinds
-from hooks.k8s.types import Manifest, gvk_of
-from hooks.metacontroller.effects import ScalePodClique
-from hooks.metacontroller.protocol import CustomizeRequest, SyncAnswer
-from hooks.metacontroller.wire import write_sync_answer
-from hooks.problems import Problem
+from hooks.ground import contract
+from hooks.ground.k8s import kinds
+from hooks.ground.k8s.types import Manifest, gvk_of
+from hooks.ground.problems import Problem
+from hooks.wire.metacontroller.effects import ScalePodClique
+from hooks.wire.metacontroller.protocol import CustomizeRequest, SyncAnswer
+from hooks.wire.metacontroller.wire import write_sync_answer
 from tests import make
 from tests.effort import examples
 from tests.graph import world

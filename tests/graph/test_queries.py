@@ -3,11 +3,11 @@
 from datetime import timedelta
 from typing import Any
 
-from hooks import contract
 from hooks.graph.sync import sync
-from hooks.k8s import kinds
-from hooks.k8s.types import Manifest
-from hooks.metacontroller.protocol import ObjectQuery, QueryAnswer, SyncAnswer, SyncRequest
+from hooks.ground import contract
+from hooks.ground.k8s import kinds
+from hooks.ground.k8s.types import Manifest
+from hooks.wire.metacontroller.protocol import ObjectQuery, QueryAnswer, SyncAnswer, SyncRequest
 from tests import make
 from tests.graph import world
 

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hooks.api.base import parse_parent
-from hooks.api.graph import GraphDeployment
-from hooks.graph.restart import RestartPhase, RestartPlan, advance, plan_restart
-from hooks.k8s.types import Manifest
+from hooks.graph.change.restart import RestartPhase, RestartPlan, advance, plan_restart
+from hooks.ground.k8s.types import Manifest
+from hooks.language.api.base import parse_parent
+from hooks.language.api.graph import GraphDeployment
 from tests import make
 from tests.effort import examples
 

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from hooks import contract
-from hooks.api.conversion import Version, convert
-from hooks.k8s.types import Manifest, name_of
-from hooks.metacontroller.protocol import SyncAnswer
+from hooks.ground import contract
+from hooks.ground.k8s.types import Manifest, name_of
+from hooks.language.api.conversion import Version, convert
+from hooks.wire.metacontroller.protocol import SyncAnswer
 from tests import make
 from tests.graph import test_grove as grove
 from tests.graph import test_worker_generation as generation

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from hooks import contract
 from hooks.component import sync as component
-from hooks.k8s.types import Manifest, name_of
-from hooks.offline.manifests.reading import load_manifests
+from hooks.ground import contract
+from hooks.ground.k8s.types import Manifest, name_of
+from hooks.tools.offline.manifests.reading import load_manifests
 from tests import make
 from tests.graph import world
 from tests.templates import find_changes, find_templates

@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from hooks.graph.validate import review_graph
-from hooks.problems import texts_of
-from hooks.validation.review import Review
+from hooks.graph.rules.validate import review_graph
+from hooks.ground.problems import texts_of
+from hooks.language.validation.review import Review
 from tests import make
-from tests.validation.objects import graph
+from tests.language.validation.objects import graph
 
 CONFIG: dict[str, Any] = {"config": {"plugins": []}}
 PICKER = {"componentType": "epp", "eppConfig": CONFIG, "replicas": 1}

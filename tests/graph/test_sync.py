@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 
 from hooks.component.sync import sync as sync_component
-from hooks.errors import InvalidSpec
 from hooks.graph.sync import finalize, sync
-from hooks.problems import texts_of
-from hooks.settings import parse_settings
-from hooks.settings.facts import Facts
+from hooks.ground.errors import InvalidSpec
+from hooks.ground.problems import texts_of
+from hooks.ground.settings import parse_settings
+from hooks.ground.settings.facts import Facts
 from tests import make
 from tests.graph import world
 

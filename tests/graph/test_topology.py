@@ -9,9 +9,9 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
-from hooks.cli.main import main
-from hooks.k8s.types import Manifest
-from hooks.problems import texts_of
+from hooks.ground.k8s.types import Manifest
+from hooks.ground.problems import texts_of
+from hooks.server.commands.main import main
 from tests import make
 from tests.graph import world
 from tests.graph.test_grove import ask, cliques, multinode, settled, template

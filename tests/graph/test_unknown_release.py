@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 
-from hooks import contract
-from hooks.component import runtime_version, sync
+from hooks.component import sync
+from hooks.component.image import runtime_version
 from hooks.graph import sync as graph_sync
-from hooks.k8s.types import Json, Manifest, name_of
-from hooks.policy import held
+from hooks.ground import contract
+from hooks.ground.k8s.types import Json, Manifest, name_of
+from hooks.wire.policy import held
 from tests import make
 from tests.component.render import answer, only
 from tests.graph import test_worker_generation as generations

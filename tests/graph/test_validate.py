@@ -4,13 +4,13 @@ from typing import Any
 
 import pytest
 
-from hooks import contract
-from hooks.graph.validate import review_graph
-from hooks.k8s.types import GroupVersionKind
-from hooks.metacontroller.controllers import declared_kinds
-from hooks.problems import texts_of
-from hooks.settings import parse_settings
-from hooks.validation.review import Review, Verdict
+from hooks.graph.rules.validate import review_graph
+from hooks.ground import contract
+from hooks.ground.k8s.types import GroupVersionKind
+from hooks.ground.problems import texts_of
+from hooks.ground.settings import parse_settings
+from hooks.language.validation.review import Review, Verdict
+from hooks.wire.metacontroller.controllers import declared_kinds
 from tests import make
 
 FAILED = "failed to reconcile Dynamo components deployments"

@@ -7,17 +7,17 @@ from typing import Any
 
 import pytest
 
-from hooks import contract
 from hooks.graph import build as graph_build
 from hooks.graph import sync as graph_sync
 from hooks.graph.grove import plan as grove_plan
 from hooks.graph.grove import service as grove_service
-from hooks.graph.observe import ChildComponent, ObservedClaim, observe, without_progress
-from hooks.graph.worker_generation import Generation
-from hooks.k8s.types import Manifest, name_of
-from hooks.metacontroller.parent_key import make_parent_key
-from hooks.policy import deviations
-from hooks.policy.holding import HELD
+from hooks.graph.seen.observe import ChildComponent, ObservedClaim, observe, without_progress
+from hooks.graph.workers.generation import Generation
+from hooks.ground import contract
+from hooks.ground.k8s.types import Manifest, name_of
+from hooks.wire.metacontroller.parent_key import make_parent_key
+from hooks.wire.policy import deviations
+from hooks.wire.policy.holding import HELD
 from tests import make
 from tests.graph import test_grove as grove
 from tests.graph import world

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from hooks import contract
-from hooks.k8s import kinds
-from hooks.k8s.types import Json, Manifest, name_of
-from hooks.metacontroller.protocol import SyncAnswer
-from hooks.policy import held
+from hooks.ground import contract
+from hooks.ground.k8s import kinds
+from hooks.ground.k8s.types import Json, Manifest, name_of
+from hooks.wire.metacontroller.protocol import SyncAnswer
+from hooks.wire.policy import held
 from tests import make
 from tests.component import render
 from tests.graph import test_grove as grove

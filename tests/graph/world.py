@@ -4,14 +4,14 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from hooks import contract
 from hooks.graph.sync import sync
-from hooks.k8s.types import Manifest, gvk_of, name_of
-from hooks.metacontroller.controllers import NEVER_UPDATED
-from hooks.metacontroller.protocol import SyncAnswer
-from hooks.metacontroller.wire import write_sync_answer
-from hooks.settings import parse_settings
-from hooks.settings.facts import Facts
+from hooks.ground import contract
+from hooks.ground.k8s.types import Manifest, gvk_of, name_of
+from hooks.ground.settings import parse_settings
+from hooks.ground.settings.facts import Facts
+from hooks.wire.metacontroller.controllers import NEVER_UPDATED
+from hooks.wire.metacontroller.protocol import SyncAnswer
+from hooks.wire.metacontroller.wire import write_sync_answer
 from tests import make
 
 

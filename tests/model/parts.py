@@ -6,20 +6,20 @@ from typing import Any
 
 from flask import Flask
 
-from hooks import contract
-from hooks.app import create_app, served_hooks
-from hooks.k8s import kinds
-from hooks.k8s.types import Manifest
-from hooks.metacontroller.protocol import SyncAnswer, SyncRequest
+from hooks.ground import contract
+from hooks.ground.k8s import kinds
+from hooks.ground.k8s.types import Manifest
+from hooks.ground.settings import Settings, parse_settings
+from hooks.ground.settings.facts import Facts
 from hooks.model import sync as hook
-from hooks.model.asking import AskProber
-from hooks.model.pod_addresses import CheckAddresses
 from hooks.model.prober.engine_rules import EngineRules
-from hooks.model.prober_messages import AdapterPhase, EndpointReport, LoadReport, LoadRequest
-from hooks.offline.testing.prober import believe_addresses
-from hooks.policy import identity
-from hooks.settings import Settings, parse_settings
-from hooks.settings.facts import Facts
+from hooks.model.prober.messages import AdapterPhase, EndpointReport, LoadReport, LoadRequest
+from hooks.model.seen.pod_addresses import CheckAddresses
+from hooks.server.app import create_app, served_hooks
+from hooks.server.clients.model_questions import AskProber
+from hooks.tools.offline.testing.prober import believe_addresses
+from hooks.wire.metacontroller.protocol import SyncAnswer, SyncRequest
+from hooks.wire.policy import identity
 from tests import make
 
 BASE = "Qwen/Qwen3-0.6B"

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 from flask.testing import FlaskClient
 
-from hooks.app import create_app
-from hooks.model.prober.dispatcher import Dispatcher
+from hooks.ground.settings import parse_settings
 from hooks.model.prober.limits import Limits
-from hooks.model.prober.lora_api import open_transport, perform
-from hooks.settings import parse_settings
+from hooks.server.app import create_app
+from hooks.server.prober.dispatcher import Dispatcher
+from hooks.server.prober.lora_api import open_transport, perform
 from tests.model import parts
 from tests.model.prober.engines import EngineState, RunningEngine, run_engine
 from tests.waiting import wait_for

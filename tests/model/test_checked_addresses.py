@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from hooks.errors import LeaveAlone, ProberUnavailable
-from hooks.k8s.types import Manifest
-from hooks.metacontroller.effects import Event
-from hooks.metacontroller.protocol import SyncAnswer
+from hooks.ground.errors import LeaveAlone, ProberUnavailable
+from hooks.ground.k8s.types import Manifest
 from hooks.model import sync as hook
-from hooks.model.pod_addresses import AddressVerdict, CheckAddresses, NamedAddress, Verdicts
-from hooks.model.prober_messages import Adapter, AdapterPhase
+from hooks.model.prober.messages import Adapter, AdapterPhase
+from hooks.model.seen.pod_addresses import AddressVerdict, CheckAddresses, NamedAddress, Verdicts
+from hooks.wire.metacontroller.effects import Event
+from hooks.wire.metacontroller.protocol import SyncAnswer
 from tests import make
 from tests.model import parts
 from tests.model.parts import condition, finalize, model, pods, report, request, sync, wanted

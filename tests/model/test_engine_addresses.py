@@ -5,8 +5,8 @@ from ipaddress import IPv4Address, IPv6Address
 
 import pytest
 
-from hooks.model.engine_addresses import AddressRule, find_refusal
-from hooks.model.metadata_addresses import METADATA_ADDRESSES
+from hooks.model.seen.engine_addresses import AddressRule, find_refusal
+from hooks.model.seen.metadata_addresses import METADATA_ADDRESSES
 
 ROUTABLE = (
     "10.0.0.1", "100.64.0.1", "172.16.0.1", "192.168.1.1", "203.0.113.9", "8.8.8.8", "240.0.0.1", "1.0.0.0",

@@ -3,9 +3,9 @@
 from datetime import timedelta
 from typing import Any
 
-from hooks.k8s.types import Manifest
-from hooks.metacontroller.effects import Event
-from hooks.model.prober_messages import AdapterPhase
+from hooks.ground.k8s.types import Manifest
+from hooks.model.prober.messages import AdapterPhase
+from hooks.wire.metacontroller.effects import Event
 from tests import make
 from tests.model import parts
 from tests.model.parts import finalize, model, pods, report, request, sync, wanted

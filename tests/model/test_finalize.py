@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from hooks.errors import ProberUnavailable
-from hooks.metacontroller.effects import Event
-from hooks.model.prober_messages import AdapterPhase
+from hooks.ground.errors import ProberUnavailable
+from hooks.model.prober.messages import AdapterPhase
+from hooks.wire.metacontroller.effects import Event
 from tests import make
 from tests.model import parts
 from tests.model.parts import condition, finalize, model, pods, report, request, wanted

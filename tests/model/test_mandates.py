@@ -5,10 +5,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from hooks import contract
-from hooks.k8s.types import Manifest
-from hooks.model.mandates import judge_mandate
-from hooks.model.prober_messages import Adapter, LoadRequest
+from hooks.ground import contract
+from hooks.ground.k8s.types import Manifest
+from hooks.model.plan.mandates import judge_mandate
+from hooks.model.prober.messages import Adapter, LoadRequest
 from tests import make
 from tests.model.parts import URI, model, pods, request, wanted
 

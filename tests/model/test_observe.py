@@ -2,10 +2,10 @@ from typing import Any
 
 import pytest
 
-from hooks.model.engine_addresses import AddressRule
-from hooks.model.observe import EnginePod, SortedEngines, observe, observe_endpoints, sort_engines
-from hooks.model.pod_addresses import AddressVerdict, NamedAddress
-from hooks.settings import parse_settings
+from hooks.ground.settings import parse_settings
+from hooks.model.seen.engine_addresses import AddressRule
+from hooks.model.seen.observe import EnginePod, SortedEngines, observe, observe_endpoints, sort_engines
+from hooks.model.seen.pod_addresses import AddressVerdict, NamedAddress
 from tests.model import parts
 
 SETTINGS = parse_settings({})

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from hooks.model.pod_addresses import AddressVerdict, NamedAddress, judge_address, read_verdicts, write_verdicts
+from hooks.model.seen.pod_addresses import AddressVerdict, NamedAddress, judge_address, read_verdicts, write_verdicts
 
 CORRECT = "; correct the EndpointSlice, or let a Service's selector write it"
 

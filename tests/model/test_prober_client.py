@@ -6,11 +6,8 @@ import requests
 import responses
 from click.testing import CliRunner
 
-from hooks.cli.prober import prober
-from hooks.cli.serve import serve
-from hooks.errors import ProberUnavailable
-from hooks.model.prober_client import ProberClient
-from hooks.model.prober_messages import (
+from hooks.ground.errors import ProberUnavailable
+from hooks.model.prober.messages import (
     AdapterPhase,
     EndpointReport,
     LoadReport,
@@ -19,8 +16,11 @@ from hooks.model.prober_messages import (
     read_message,
     write_message,
 )
-from hooks.model.prober_token import TOKEN_VARIABLE, read_token
-from hooks.serving.origin import CallOrigin
+from hooks.server.clients.prober_client import ProberClient
+from hooks.server.clients.prober_token import TOKEN_VARIABLE, read_token
+from hooks.server.commands.prober import prober
+from hooks.server.commands.serve import serve
+from hooks.server.serving.origin import CallOrigin
 
 BASE = "http://127.0.0.1:9191"
 URL = f"{BASE}/v1/models/default/m"

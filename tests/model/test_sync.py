@@ -6,13 +6,13 @@ from typing import Any
 import msgspec
 import pytest
 
-from hooks import contract
-from hooks.errors import LeaveAlone, ProberUnavailable
-from hooks.metacontroller.protocol import CustomizeRequest, Objects, SyncAnswer
-from hooks.metacontroller.wire import write_sync_answer
-from hooks.model.prober_messages import Adapter, AdapterPhase, LoadReport
+from hooks.ground import contract
+from hooks.ground.errors import LeaveAlone, ProberUnavailable
+from hooks.ground.problems import texts_of
+from hooks.model.prober.messages import Adapter, AdapterPhase, LoadReport
 from hooks.model.sync import customize
-from hooks.problems import texts_of
+from hooks.wire.metacontroller.protocol import CustomizeRequest, Objects, SyncAnswer
+from hooks.wire.metacontroller.wire import write_sync_answer
 from tests import make
 from tests.model import parts
 from tests.model.parts import condition, model, pods, report, request, sync, wanted

@@ -2,14 +2,14 @@ from typing import Any
 
 import pytest
 
-from hooks.api.base import parse_parent
-from hooks.api.model import Model
-from hooks.model.observe import read_claim
-from hooks.model.validate import review_model, validate_claims, validate_model
-from hooks.problems import texts_of
-from hooks.rules.model import SOURCE_CREDENTIALS
-from hooks.settings import Settings, Switch
-from hooks.validation.review import Review
+from hooks.ground.problems import texts_of
+from hooks.ground.settings import Settings, Switch
+from hooks.language.api.base import parse_parent
+from hooks.language.api.model import Model
+from hooks.language.rules.model import SOURCE_CREDENTIALS
+from hooks.language.validation.review import Review
+from hooks.model.rules.validate import review_model, validate_claims, validate_model
+from hooks.model.seen.observe import read_claim
 from tests.model import parts
 
 HELD = {"adapters": [{"name": "a", "source": parts.URI}]}

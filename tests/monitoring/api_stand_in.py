@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from hooks.clients.api_server import ApiServer
+from hooks.server.clients.api_server import ApiServer
 from tests.loopback import serving
 
 LONG_AGO = "2026-01-01T00:00:00Z"
@@ -71,7 +71,7 @@ def api_stand_in(lists: Mapping[str, list[dict[str, Any]]]) -> Iterator[str]:
 
 def main(url: str, folder: str, *command: str) -> None:
     """Run the command with that API server."""
-    from hooks.cli.main import main as run  # noqa: PLC0415 - imported after the API server is replaced
+    from hooks.server.commands.main import main as run  # noqa: PLC0415 - imported after the API server is replaced
 
     token = Path(folder) / "token"
     server = ApiServer(url=url, token_file=token, ca_file=Path(folder) / "ca.crt")

@@ -7,18 +7,18 @@ from pathlib import Path
 
 import orjson
 
-from hooks import contract
-from hooks.errors import ProberUnavailable
-from hooks.k8s.types import GroupVersionKind, plural_of
-from hooks.model.prober_client import ProberClient
-from hooks.model.prober_messages import Adapter, LoadReport, LoadRequest
+from hooks.ground import contract
+from hooks.ground.errors import ProberUnavailable
+from hooks.ground.k8s.types import GroupVersionKind, plural_of
+from hooks.model.prober.messages import Adapter, LoadReport, LoadRequest
+from hooks.server.clients.prober_client import ProberClient
 from tests import make
 from tests.model.prober.engines import EngineState, RunningEngine, run_engine
 from tests.monitoring.api_stand_in import LONG_AGO, api_stand_in, unready
 from tests.monitoring.prometheus import Target
 from tests.ports import free_port
 from tests.reviews import conversion_review, review
-from tests.serving.servers import REVIEW, REVIEW_PATH, SYNC, SYNC_PATH, Running, running, running_admission
+from tests.server.serving.servers import REVIEW, REVIEW_PATH, SYNC, SYNC_PATH, Running, running, running_admission
 from tests.waiting import wait_for
 
 REFUSED_REVIEW = orjson.dumps(review(new=make.graph({})))

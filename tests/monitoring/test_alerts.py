@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from hooks.k8s.not_ready import NotReadyReason
+from hooks.ground.k8s.not_ready import NotReadyReason
 from tests.installation import ROOT
 from tests.monitoring.prometheus import MISSING
 from tests.monitoring.queries import ALERTS, alerts

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from hooks import contract
-from hooks.component.subject import ComponentType
-from hooks.serving.metrics_page import PROBER_PAGE
+from hooks.component.spec.subject import ComponentType
+from hooks.ground import contract
+from hooks.server.serving.metrics_page import PROBER_PAGE
 from tests.installation import of_kind
 from tests.monitoring.dashboards import DASHBOARDS
 from tests.monitoring.queries import alerts

@@ -5,15 +5,15 @@ from typing import Any
 
 import pytest
 
-from hooks import contract
-from hooks.api.conversion import convert
-from hooks.k8s.types import Manifest
-from hooks.offline.simulation.trees import is_ready
-from hooks.offline.simulator.cluster import SimulatedCluster
+from hooks.ground import contract
+from hooks.ground.k8s.types import Manifest
+from hooks.language.api.conversion import convert
+from hooks.tools.offline.simulation.trees import is_ready
+from hooks.tools.offline.simulator.cluster import SimulatedCluster
 from tests import make
-from tests.offline.simulator.grove_world import GroveWorld
-from tests.offline.simulator.hooked import build_cluster
 from tests.planner.planner import Planner, running_planner
+from tests.tools.offline.simulator.grove_world import GroveWorld
+from tests.tools.offline.simulator.hooked import build_cluster
 
 VLLM = ["python3", "-m", "dynamo.vllm"]
 MODEL = "Qwen/Qwen3-0.6B"

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from hooks import contract
-from hooks.k8s.types import Manifest
-from hooks.serving.logs import JsonFormatter
+from hooks.ground import contract
+from hooks.ground.k8s.types import Manifest
+from hooks.server.serving.logs import JsonFormatter
 
 TEXT, NUMBER = "canary-5f1c", 640918273645
 ENCODED = base64.b64encode(TEXT.encode()).decode()

@@ -12,15 +12,15 @@ from typing import Any
 
 import pytest
 
-from hooks.k8s.types import Manifest
-from hooks.offline.simulator.engines import LoraSupport, SimulatedEngine
-from hooks.offline.simulator.loopback_http import Request, Response, run_listeners
+from hooks.ground.k8s.types import Manifest
+from hooks.tools.offline.simulator.engines import LoraSupport, SimulatedEngine
+from hooks.tools.offline.simulator.loopback_http import Request, Response, run_listeners
 from tests import make
 from tests.loopback import on_loopback, relay
 from tests.model import parts
 from tests.played_api_server import PlayedApiServer, served_api_server
 from tests.ports import free_port
-from tests.serving.servers import Running, running
+from tests.server.serving.servers import Running, running
 from tests.waiting import wait_for
 
 MODELS = "/apis/nvidia.com/v1alpha1/namespaces/default/dynamomodels"

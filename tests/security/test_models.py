@@ -16,21 +16,21 @@ import responses
 from requests.adapters import HTTPAdapter
 from urllib3 import HTTPResponse
 
-from hooks.clients.etcd import EtcdClient
-from hooks.errors import ProberUnavailable
-from hooks.metacontroller.effects import Effect, EtcdPrefixDrop
-from hooks.model.prober.app import create_prober_app
+from hooks.ground.errors import ProberUnavailable
+from hooks.ground.settings import parse_settings
 from hooks.model.prober.calls import EngineAction, EngineCall
-from hooks.model.prober.dispatcher import Dispatcher
 from hooks.model.prober.limits import Limits
-from hooks.model.prober.lora_api import perform
-from hooks.model.prober_client import ProberClient
-from hooks.model.prober_messages import Adapter, AdapterPhase, EngineTarget, LoadReport, LoadRequest, write_message
-from hooks.recording.answering import Heard
-from hooks.recording.keeping import Keeper, read_calls
-from hooks.serving.origin import CallOrigin
-from hooks.serving.web import ServedBy
-from hooks.settings import parse_settings
+from hooks.model.prober.messages import Adapter, AdapterPhase, EngineTarget, LoadReport, LoadRequest, write_message
+from hooks.server.clients.etcd import EtcdClient
+from hooks.server.clients.prober_client import ProberClient
+from hooks.server.prober.app import create_prober_app
+from hooks.server.prober.dispatcher import Dispatcher
+from hooks.server.prober.lora_api import perform
+from hooks.server.recording.answering import Heard
+from hooks.server.recording.keeping import Keeper, read_calls
+from hooks.server.serving.origin import CallOrigin
+from hooks.server.serving.web import ServedBy
+from hooks.wire.metacontroller.effects import Effect, EtcdPrefixDrop
 from tests import make
 from tests.model import parts
 from tests.security.canaries import TEXT, find_canaries, list_lines

@@ -10,16 +10,16 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
-from hooks.admission.app import create_admission_app
-from hooks.admission.rules import DEFAULTS, RULES
-from hooks.app import create_app
-from hooks.cli.main import main
-from hooks.k8s.types import gvk_of, plural_of
-from hooks.metacontroller.effects import Effect
-from hooks.recording.answering import Heard
-from hooks.recording.keeping import Keeper, read_calls
-from hooks.serving.web import ServedBy
-from hooks.settings import parse_settings
+from hooks.ground.k8s.types import gvk_of, plural_of
+from hooks.ground.settings import parse_settings
+from hooks.server.admission.app import create_admission_app
+from hooks.server.admission.rules import DEFAULTS, RULES
+from hooks.server.app import create_app
+from hooks.server.commands.main import main
+from hooks.server.recording.answering import Heard
+from hooks.server.recording.keeping import Keeper, read_calls
+from hooks.server.serving.web import ServedBy
+from hooks.wire.metacontroller.effects import Effect
 from tests import make
 from tests.reviews import conversion_review, review
 from tests.security.canaries import PLACES, SHAPES, SHOWN, find_canaries, list_lines, plant

@@ -10,20 +10,20 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
-from hooks import contract
-from hooks.cli import live_comparison, live_graphs
-from hooks.cli.cluster_options import Connection
-from hooks.cli.kubectl import target
-from hooks.cli.kubectl.main import group
-from hooks.k8s.types import Manifest
-from hooks.offline.simulation.trees import is_ready
-from hooks.offline.simulator.cluster import SimulatedCluster
-from hooks.operating.cluster import Cluster
+from hooks.ground import contract
+from hooks.ground.k8s.types import Manifest
+from hooks.tools.cli import live_comparison, live_graphs
+from hooks.tools.cli.cluster_options import Connection
+from hooks.tools.cli.kubectl import target
+from hooks.tools.cli.kubectl.main import group
+from hooks.tools.offline.simulation.trees import is_ready
+from hooks.tools.offline.simulator.cluster import SimulatedCluster
+from hooks.tools.operating.cluster import Cluster
 from tests import make
-from tests.offline.picture.drawn import engine
-from tests.offline.simulator.hooked import build_cluster
-from tests.operating.migration.played_cluster import play
 from tests.security.canaries import ENCODED, TEXT, find_canaries
+from tests.tools.offline.picture.drawn import engine
+from tests.tools.offline.simulator.hooked import build_cluster
+from tests.tools.operating.migration.played_cluster import play
 
 
 def services(value: str) -> dict[str, Any]:

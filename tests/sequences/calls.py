@@ -13,29 +13,30 @@ from typing import Any
 
 import orjson
 
-from hooks import app, contract
-from hooks.component import plan as component_plan
-from hooks.errors import HookError
-from hooks.graph import plan as graph_plan
-from hooks.graph import worker_generation
+from hooks.component.plan import component as component_plan
 from hooks.graph.grove import generation
-from hooks.k8s.types import Manifest
-from hooks.metacontroller.effects import Effect
-from hooks.metacontroller.protocol import ObjectQuery, QueryAnswer, SyncAnswer
-from hooks.metacontroller.queries import ObjectSource
-from hooks.metacontroller.resting import is_at_rest
-from hooks.metacontroller.wire import (
+from hooks.graph.plan import graph as graph_plan
+from hooks.graph.workers import generation as worker_generation
+from hooks.ground import contract
+from hooks.ground.errors import HookError
+from hooks.ground.k8s.types import Manifest
+from hooks.ground.settings import Settings, parse_settings
+from hooks.ground.settings.facts import Facts
+from hooks.server import app
+from hooks.tools.offline.simulator.clock import Clock
+from hooks.tools.offline.simulator.metacontroller.webhook import HookAnswer
+from hooks.tools.offline.simulator.queries import ClusterReader
+from hooks.wire.metacontroller.effects import Effect
+from hooks.wire.metacontroller.protocol import ObjectQuery, QueryAnswer, SyncAnswer
+from hooks.wire.metacontroller.queries import ObjectSource
+from hooks.wire.metacontroller.resting import is_at_rest
+from hooks.wire.metacontroller.wire import (
     parse_customize_request,
     parse_sync_request,
     write_customize_answer,
     write_sync_answer,
 )
-from hooks.offline.simulator.clock import Clock
-from hooks.offline.simulator.metacontroller.webhook import HookAnswer
-from hooks.offline.simulator.queries import ClusterReader
-from hooks.policy import held
-from hooks.settings import Settings, parse_settings
-from hooks.settings.facts import Facts
+from hooks.wire.policy import held
 
 Table = Mapping[str, app.Hook]
 
@@ -294,12 +295,12 @@ _UNKNOWN_BEFORE: Mapping[tuple[ModuleType, str], Callable[..., Any]] = {
 
 _MEMORY = type(lru_cache(lambda: None))
 _NOT_HOOKS = (
-    "hooks.api.structural",
-    "hooks.cli",
-    "hooks.crds",
-    "hooks.metacontroller.install_files",
-    "hooks.offline.simulation",
-    "hooks.offline.simulator",
+    "hooks.language.api.structural",
+    "hooks.tools.cli",
+    "hooks.language.crds",
+    "hooks.wire.metacontroller.install_files",
+    "hooks.tools.offline.simulation",
+    "hooks.tools.offline.simulator",
 )
 """Modules that are no part of the hooks' process, or remember files of the program alone."""
 

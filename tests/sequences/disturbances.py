@@ -6,11 +6,11 @@ Each takes the world, does one thing and says what; an empty text means that the
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from hooks import contract
-from hooks.k8s import kinds
-from hooks.k8s.types import GroupVersionKind, Manifest, controller_of
-from hooks.offline.simulator.store import copy_json, ref_of
-from hooks.offline.simulator.workloads.pods import PodFault
+from hooks.ground import contract
+from hooks.ground.k8s import kinds
+from hooks.ground.k8s.types import GroupVersionKind, Manifest, controller_of
+from hooks.tools.offline.simulator.store import copy_json, ref_of
+from hooks.tools.offline.simulator.workloads.pods import PodFault
 from tests import make
 from tests.sequences.calls import Loss, Reading, forget
 from tests.sequences.wishes import GRAPH, MAX_REPLICAS, graph

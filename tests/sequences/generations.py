@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator, Mapping
 
-from hooks import contract
-from hooks.k8s import kinds
-from hooks.k8s.conditions import is_pod_ready
-from hooks.k8s.hashing import canonical_json
-from hooks.k8s.types import Json, Manifest, labels_of
-from hooks.offline.simulator.store import StoreChange
+from hooks.ground import contract
+from hooks.ground.k8s import kinds
+from hooks.ground.k8s.conditions import is_pod_ready
+from hooks.ground.k8s.hashing import canonical_json
+from hooks.ground.k8s.types import Json, Manifest, labels_of
+from hooks.tools.offline.simulator.store import StoreChange
 from tests.sequences.world import Step, World
 
 PREFIX = "DYN_NAMESPACE_PREFIX"

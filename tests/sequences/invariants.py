@@ -4,16 +4,16 @@ from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 
-from hooks import contract
-from hooks.k8s import kinds
-from hooks.k8s.hashing import canonical_json
-from hooks.k8s.types import Manifest, controller_of
-from hooks.offline.simulator.resources import REPLICA_SET
-from hooks.offline.simulator.store import Ref, ref_of
-from hooks.offline.simulator.workloads.owned import pods_of as pods_of_set
-from hooks.offline.simulator.workloads.pods import is_ready
-from hooks.policy import identity
-from hooks.policy.holding import HELD
+from hooks.ground import contract
+from hooks.ground.k8s import kinds
+from hooks.ground.k8s.hashing import canonical_json
+from hooks.ground.k8s.types import Manifest, controller_of
+from hooks.tools.offline.simulator.resources import REPLICA_SET
+from hooks.tools.offline.simulator.store import Ref, ref_of
+from hooks.tools.offline.simulator.workloads.owned import pods_of as pods_of_set
+from hooks.tools.offline.simulator.workloads.pods import is_ready
+from hooks.wire.policy import identity
+from hooks.wire.policy.holding import HELD
 from tests.sequences.calls import Call
 from tests.sequences.generations import every_worker_is_seen, workers_of_two_specs_never_meet
 from tests.sequences.origins import origins_stay

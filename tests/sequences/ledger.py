@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from typing import Any
 
-from hooks import contract
-from hooks.k8s.types import Manifest
-from hooks.offline.simulator.metacontroller.informer import ObjectReader
-from hooks.offline.simulator.store import StoreChange
+from hooks.ground import contract
+from hooks.ground.k8s.types import Manifest
+from hooks.tools.offline.simulator.metacontroller.informer import ObjectReader
+from hooks.tools.offline.simulator.store import StoreChange
 from tests.sequences.truth import Asked, Fact, asked_of, find_fact, wanted_of
 
 _CAN_CHANGE_TRUTH = frozenset({"Pod", "ReplicaSet", contract.GRAPH.kind, contract.SCALING_ADAPTER.kind})

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from hooks import contract
-from hooks.k8s import kinds
-from hooks.k8s.types import Manifest, annotations_of
-from hooks.metacontroller.last_applied import read_last_applied
+from hooks.ground import contract
+from hooks.ground.k8s import kinds
+from hooks.ground.k8s.types import Manifest, annotations_of
+from hooks.wire.metacontroller.last_applied import read_last_applied
 from tests.sequences.calls import Call
 from tests.sequences.world import Step, World
 

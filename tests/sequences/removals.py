@@ -2,9 +2,9 @@
 
 from collections.abc import Callable, Mapping
 
-from hooks import contract
-from hooks.k8s import kinds
-from hooks.policy import identity
+from hooks.ground import contract
+from hooks.ground.k8s import kinds
+from hooks.wire.policy import identity
 from tests.contract.backend import Manifest
 from tests.sequences.calls import Call
 from tests.sequences.seen import is_numbered

@@ -3,16 +3,16 @@
 from collections.abc import Iterator
 from typing import Any
 
-from hooks import contract
-from hooks.component.pull_secrets import DOCKER_CONFIG_TYPE
-from hooks.graph.origin import with_kept_origin
-from hooks.k8s import kinds
-from hooks.k8s.types import Manifest, controller_of
-from hooks.offline.rendering import every_child, render
-from hooks.offline.simulator.cluster import Setup, SimulatedCluster
-from hooks.offline.simulator.store import Ref, copy_json, ref_of
-from hooks.settings import parse_settings
-from hooks.settings.facts import Facts
+from hooks.component.spec.pull_secrets import DOCKER_CONFIG_TYPE
+from hooks.graph.spec.origin import with_kept_origin
+from hooks.ground import contract
+from hooks.ground.k8s import kinds
+from hooks.ground.k8s.types import Manifest, controller_of
+from hooks.ground.settings import parse_settings
+from hooks.ground.settings.facts import Facts
+from hooks.tools.offline.rendering import every_child, render
+from hooks.tools.offline.simulator.cluster import Setup, SimulatedCluster
+from hooks.tools.offline.simulator.store import Ref, copy_json, ref_of
 from tests.sequences.generations import generations_at_rest
 from tests.sequences.restarts import is_completed
 from tests.sequences.secrets import PULL_SECRETS

@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from hooks import contract
-from hooks.k8s import kinds
-from hooks.k8s.types import Manifest, controller_of
-from hooks.policy import identity
+from hooks.ground import contract
+from hooks.ground.k8s import kinds
+from hooks.ground.k8s.types import Manifest, controller_of
+from hooks.wire.policy import identity
 from tests.sequences.calls import Call
 from tests.sequences.seen import service_faults
 from tests.sequences.world import Step, World

@@ -5,8 +5,8 @@ from typing import Any
 
 import orjson
 
-from hooks import contract
-from hooks.k8s import kinds
+from hooks.ground import contract
+from hooks.ground.k8s import kinds
 from tests.sequences.calls import Call
 from tests.sequences.world import Step, World
 from tests.templates import find_templates

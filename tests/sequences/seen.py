@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 from typing import Any
 
-from hooks import contract
-from hooks.k8s.types import GroupVersionKind, Manifest
-from hooks.metacontroller.controllers import NEVER_UPDATED
-from hooks.policy import identity
-from hooks.world.merge import is_up_to_date
+from hooks.ground import contract
+from hooks.ground.k8s.types import GroupVersionKind, Manifest
+from hooks.wire.metacontroller.controllers import NEVER_UPDATED
+from hooks.wire.policy import identity
+from hooks.wire.world.merge import is_up_to_date
 from tests.sequences.calls import Call
 from tests.sequences.truth import USERS, Asked, asked_of, is_condition_true, nodes_of, replicas_of, run_by
 

@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from random import Random
 
-from hooks import contract
-from hooks.offline.simulator.store import Propagation
+from hooks.ground import contract
+from hooks.tools.offline.simulator.store import Propagation
 from tests.sequences.disturbances import DISTURBANCES, calm, write_graph
 from tests.sequences.invariants import INVARIANTS
 from tests.sequences.rest import check_nothing_left, check_rest, come_to_rest

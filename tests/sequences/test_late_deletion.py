@@ -2,9 +2,9 @@
 
 import pytest
 
-from hooks import contract
-from hooks.k8s.types import Manifest, controller_of
-from hooks.offline.simulator.store import Propagation
+from hooks.ground import contract
+from hooks.ground.k8s.types import Manifest, controller_of
+from hooks.tools.offline.simulator.store import Propagation
 from tests.sequences.disturbances import break_graph, repeat_events, write_graph
 from tests.sequences.invariants import INVARIANTS
 from tests.sequences.rest import check_nothing_left, check_rest, come_to_rest

@@ -10,15 +10,15 @@ from typing import Any
 
 import pytest
 
-from hooks import contract
-from hooks.errors import InvalidSpec
-from hooks.k8s import kinds
-from hooks.k8s.types import Manifest
-from hooks.metacontroller.protocol import SyncAnswer, SyncRequest
-from hooks.offline.simulator.store import copy_json
-from hooks.offline.simulator.workloads import deployments
-from hooks.policy import held
-from hooks.settings.facts import Facts
+from hooks.ground import contract
+from hooks.ground.errors import InvalidSpec
+from hooks.ground.k8s import kinds
+from hooks.ground.k8s.types import Manifest
+from hooks.ground.settings.facts import Facts
+from hooks.tools.offline.simulator.store import copy_json
+from hooks.tools.offline.simulator.workloads import deployments
+from hooks.wire.metacontroller.protocol import SyncAnswer, SyncRequest
+from hooks.wire.policy import held
 from tests import make
 from tests.sequences import generations, invariants, rest, restarts
 from tests.sequences.origins import origins_stay

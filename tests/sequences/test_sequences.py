@@ -3,7 +3,7 @@
 `pytest tests/sequences --steps N` takes more steps than the usual ones.
 """
 
-from hooks.k8s.hashing import canonical_json
+from hooks.ground.k8s.hashing import canonical_json
 from tests.sequences.disturbances import DISTURBANCES
 from tests.sequences.sequence import Temper, run_sequence
 

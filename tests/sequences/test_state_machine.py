@@ -12,8 +12,8 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
 
-from hooks import contract
-from hooks.offline.simulator.workloads.pods import PodFault
+from hooks.ground import contract
+from hooks.tools.offline.simulator.workloads.pods import PodFault
 from tests.sequences import disturbances
 from tests.sequences.invariants import INVARIANTS
 from tests.sequences.rest import check_nothing_left, check_rest, come_to_rest

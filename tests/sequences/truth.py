@@ -3,13 +3,13 @@
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from hooks import contract
-from hooks.k8s import kinds
-from hooks.k8s.types import Manifest, controller_of
-from hooks.offline.simulator.metacontroller.informer import ObjectReader
-from hooks.offline.simulator.store import Ref
-from hooks.offline.simulator.workloads.pods import is_ready
-from hooks.policy import identity
+from hooks.ground import contract
+from hooks.ground.k8s import kinds
+from hooks.ground.k8s.types import Manifest, controller_of
+from hooks.tools.offline.simulator.metacontroller.informer import ObjectReader
+from hooks.tools.offline.simulator.store import Ref
+from hooks.tools.offline.simulator.workloads.pods import is_ready
+from hooks.wire.policy import identity
 
 USERS = "USER_"
 """Variables of this prefix are the user's."""

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 import orjson
 
-from hooks import contract
-from hooks.k8s import kinds
-from hooks.k8s.types import Manifest, annotations_of
-from hooks.policy import held
+from hooks.ground import contract
+from hooks.ground.k8s import kinds
+from hooks.ground.k8s.types import Manifest, annotations_of
+from hooks.wire.policy import held
 from tests.sequences.calls import Call
 from tests.sequences.secrets import shows_missing_image
 from tests.sequences.world import Step, World

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
-from hooks import contract
-from hooks.graph.status import GraphReason
-from hooks.k8s.types import Manifest
+from hooks.graph.report.status import GraphReason
+from hooks.ground import contract
+from hooks.ground.k8s.types import Manifest
 
 Edit = Callable[[Random, Manifest], str]
 GRAPH = "g"

@@ -10,17 +10,17 @@ from dataclasses import dataclass
 from functools import cache
 from random import Random
 
-from hooks import contract
-from hooks.crds import build_crds
-from hooks.k8s import kinds
-from hooks.k8s.types import GroupVersionKind, Manifest
-from hooks.metacontroller import install_files
-from hooks.metacontroller.effects import Effect
-from hooks.offline.simulation.run import admit_custom
-from hooks.offline.simulator.client import LoggedWrite
-from hooks.offline.simulator.clock import Clock
-from hooks.offline.simulator.cluster import Choose, Setup, SimulatedCluster
-from hooks.offline.simulator.store import ApiError, Propagation, Ref, StoreChange, copy_json
+from hooks.ground import contract
+from hooks.ground.k8s import kinds
+from hooks.ground.k8s.types import GroupVersionKind, Manifest
+from hooks.language.crds import build_crds
+from hooks.tools.offline.simulation.run import admit_custom
+from hooks.tools.offline.simulator.client import LoggedWrite
+from hooks.tools.offline.simulator.clock import Clock
+from hooks.tools.offline.simulator.cluster import Choose, Setup, SimulatedCluster
+from hooks.tools.offline.simulator.store import ApiError, Propagation, Ref, StoreChange, copy_json
+from hooks.wire.metacontroller import install_files
+from hooks.wire.metacontroller.effects import Effect
 from tests.sequences.calls import Call, Server
 from tests.sequences.ledger import Ledger
 from tests.sequences.wishes import GRAPH, Road, graph

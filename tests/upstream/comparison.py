@@ -8,11 +8,11 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from hooks.cli.options import read_offline_settings
-from hooks.k8s.quantities import canonical_quantity
-from hooks.k8s.types import Manifest
-from hooks.offline.manifests.checking import Checked, check_rendered
-from hooks.offline.manifests.reading import load_manifests
+from hooks.ground.k8s.quantities import canonical_quantity
+from hooks.ground.k8s.types import Manifest
+from hooks.tools.cli.options import read_offline_settings
+from hooks.tools.offline.manifests.checking import Checked, check_rendered
+from hooks.tools.offline.manifests.reading import load_manifests
 from tests.upstream.corpus import Entry
 
 INSTALLED = frozenset({"grove", "inference-pool"})

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hooks import contract
-from hooks.api.conversion import convert
-from hooks.k8s.types import Manifest
+from hooks.ground import contract
+from hooks.ground.k8s.types import Manifest
+from hooks.language.api.conversion import convert
 
 CORPUS = Path(__file__).parents[2].parent / "shared" / "corpus" / "upstream-1.5.json.gz"
 RELEASE = "1.5.0"

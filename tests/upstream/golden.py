@@ -15,13 +15,13 @@ from typing import Any
 
 import yaml
 
-from hooks import contract
-from hooks.api.conversion import convert
-from hooks.k8s.types import GroupVersionKind, Manifest, name_of
-from hooks.offline.simulator.cluster import SimulatedCluster
-from hooks.offline.simulator.workloads.profiler import Profiler
-from tests.graph.request import jobs
-from tests.offline.simulator.hooked import build_switchable
+from hooks.ground import contract
+from hooks.ground.k8s.types import GroupVersionKind, Manifest, name_of
+from hooks.language.api.conversion import convert
+from hooks.tools.offline.simulator.cluster import SimulatedCluster
+from hooks.tools.offline.simulator.workloads.profiler import Profiler
+from tests.request import jobs
+from tests.tools.offline.simulator.hooked import build_switchable
 from tests.upstream.comparison import Difference, How
 
 PATH = Path(__file__).parents[2].parent / "shared" / "corpus" / "upstream-1.5-golden.json.gz"

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from hooks import contract
-from hooks.api.conversion import convert
-from hooks.offline.simulator.cluster import SimulatedCluster
+from hooks.ground import contract
+from hooks.language.api.conversion import convert
+from hooks.tools.offline.simulator.cluster import SimulatedCluster
 from tests.upstream.comparison import Difference, How
 from tests.upstream.differences import Known, find_stale, find_unknown
 from tests.upstream.golden import NAMESPACE, Case, find_differences, load_cases, run_case

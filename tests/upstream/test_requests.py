@@ -12,13 +12,13 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
-from hooks.api.base import parse_parent
-from hooks.api.conversion import convert
-from hooks.api.graph_request import GraphRequest
-from hooks.cli.main import main
-from hooks.graph.request.job_plan import plan_job
-from hooks.settings import parse_settings
-from tests.api.conversion.test_properties import assert_same
+from hooks.ground.settings import parse_settings
+from hooks.language.api.base import parse_parent
+from hooks.language.api.conversion import convert
+from hooks.language.api.graph_request import GraphRequest
+from hooks.request.plan.job_plan import plan_job
+from hooks.server.commands.main import main
+from tests.language.api.conversion.test_properties import assert_same
 
 CORPUS = Path(__file__).parents[2].parent / "shared" / "corpus"
 KIND = "DynamoGraphDeploymentRequest"

@@ -6,18 +6,18 @@ anyway, it has.
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
-from hooks import contract
-from hooks.api.graph import GraphDeployment
-from hooks.component.namespace_prefix import PREFIX
-from hooks.graph.envs import find_env
-from hooks.graph.observe import ObservedGraph
-from hooks.graph.worker_generation import LOOKING, Generation, choose_suffix, find_workers
-from hooks.graph.worker_sight import Sight
-from hooks.k8s import kinds
-from hooks.k8s.pod_defaults import without_defaults
-from hooks.k8s.pod_sets import cliques_of
-from hooks.k8s.types import Json, Manifest, ReadManifest
-from hooks.policy.held import digest_graph
+from hooks.component.spec.namespace_prefix import PREFIX
+from hooks.graph.seen.observe import ObservedGraph
+from hooks.graph.spec.envs import find_env
+from hooks.graph.workers.generation import LOOKING, Generation, choose_suffix, find_workers
+from hooks.graph.workers.sight import Sight
+from hooks.ground import contract
+from hooks.ground.k8s import kinds
+from hooks.ground.k8s.pod_defaults import without_defaults
+from hooks.ground.k8s.pod_sets import cliques_of
+from hooks.ground.k8s.types import Json, Manifest, ReadManifest
+from hooks.language.api.graph import GraphDeployment
+from hooks.wire.policy.held import digest_graph
 
 _OF_RESTARTS = frozenset({contract.ANNOTATION_RESTART_AT, contract.ANNOTATION_RESTARTED_AT})
 

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterable, Mapping
 
-from hooks.component.discovered import Discovered, is_needed
+from hooks.component.seen.discovered import Discovered, is_needed
 from hooks.graph.grove.service import GroveService
-from hooks.graph.observe import ObservedGraph
-from hooks.k8s.pod_sets import cliques_of
-from hooks.k8s.types import Json
-from hooks.settings import Settings, Switch
+from hooks.graph.seen.observe import ObservedGraph
+from hooks.ground.k8s.pod_sets import cliques_of
+from hooks.ground.k8s.types import Json
+from hooks.ground.settings import Settings, Switch
 
 _ROLLS = ("labels", "annotations")
 """Fields of a clique that, like the pods' spec, make Grove replace pods when they change."""

@@ -8,19 +8,18 @@ Source: Dynamo operator, internal/dynamo/graph.go, GenerateGrovePodCliqueSet.
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from hooks import contract
-from hooks.api.graph import GraphDeployment
-from hooks.component.discovered import Discovered, write_annotation
-from hooks.component.subject import NEVER_COPIED
-from hooks.errors import InvalidSpec
-from hooks.graph.components import GraphServicePlan, common_annotations
+from hooks.component.seen.discovered import Discovered, write_annotation
+from hooks.component.spec.subject import NEVER_COPIED
 from hooks.graph.grove.keeping import choose_kept, find_kept
-from hooks.graph.grove.names import pod_clique_set_name
-from hooks.graph.grove.observe import ObservedGrove, ObservedSet
 from hooks.graph.grove.service import GroveService, plan_grove_service
-from hooks.graph.observe import ObservedGraph
-from hooks.graph.topology import WHOLE_GRAPH, plan_topology
-from hooks.k8s.grove import (
+from hooks.graph.seen.grove import ObservedGrove, ObservedSet
+from hooks.graph.seen.grove_names import pod_clique_set_name
+from hooks.graph.seen.observe import ObservedGraph
+from hooks.graph.spec.components import GraphServicePlan, common_annotations
+from hooks.graph.spec.topology import WHOLE_GRAPH, plan_topology
+from hooks.ground import contract
+from hooks.ground.errors import InvalidSpec
+from hooks.ground.k8s.grove import (
     ANNOTATION_VOLCANO_QUEUE,
     KAI_SCHEDULER,
     LABEL_KAI_QUEUE,
@@ -31,13 +30,14 @@ from hooks.k8s.grove import (
     find_topology_form,
     with_update_strategy,
 )
-from hooks.k8s.grove_immutables import find_immutable_changes, keep_immutable
-from hooks.k8s.pod_sets import cliques_of
-from hooks.k8s.types import Json, Manifest, PodSpec, build_metadata, name_of
-from hooks.metacontroller.effects import ScalePodClique
-from hooks.problems import SPEC, Joined, Key, Problem
-from hooks.rules import grove as rules
-from hooks.settings import Settings, Switch
+from hooks.ground.k8s.grove_immutables import find_immutable_changes, keep_immutable
+from hooks.ground.k8s.pod_sets import cliques_of
+from hooks.ground.k8s.types import Json, Manifest, PodSpec, build_metadata, name_of
+from hooks.ground.problems import SPEC, Joined, Key, Problem
+from hooks.ground.settings import Settings, Switch
+from hooks.language.api.graph import GraphDeployment
+from hooks.language.rules import grove as rules
+from hooks.wire.metacontroller.effects import ScalePodClique
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,15 +6,15 @@ Source: Dynamo operator, internal/dynamo/grove.go.
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from hooks.graph.grove.observe import ObservedGrove, ObservedSet
 from hooks.graph.grove.plan import GrovePlan
 from hooks.graph.grove.service import GroveService
-from hooks.k8s import kinds
-from hooks.k8s.grove import why_unready
-from hooks.k8s.pod_sets import cliques_of
-from hooks.k8s.types import Json
-from hooks.policy.applied_condition import Applied, Judged
-from hooks.policy.deviations import Deviance
+from hooks.graph.seen.grove import ObservedGrove, ObservedSet
+from hooks.ground.k8s import kinds
+from hooks.ground.k8s.grove import why_unready
+from hooks.ground.k8s.pod_sets import cliques_of
+from hooks.ground.k8s.types import Json
+from hooks.wire.policy.applied_condition import Applied, Judged
+from hooks.wire.policy.deviations import Deviance
 
 _INIT_CONTAINERS = (
     "init containers were inserted or reordered; this cannot be applied to an existing PodCliqueSet, delete it once"

@@ -6,17 +6,17 @@ Source: Grove, operator/internal/webhook/admission/pcs/validation.
 import re
 from collections.abc import Iterator, Mapping
 
-from hooks import contract
-from hooks.api.component_spec import ComponentSpec
-from hooks.api.graph import GraphDeployment
-from hooks.component.placement import Role, clique_name
-from hooks.graph.grove.names import group_and_clique, pod_clique_set_name
-from hooks.k8s.grove import MAX_COMBINED_NAME, UPDATE_STRATEGIES
-from hooks.k8s.names import is_dns_label
-from hooks.k8s.types import Json
-from hooks.problems import METADATA, SPEC, Key, Problem
-from hooks.rules import grove as rules
-from hooks.rules.graph import GROVE_NAME_KEPT, GROVE_NAME_LENGTH
+from hooks.component.pod.placement import Role, clique_name
+from hooks.graph.seen.grove_names import group_and_clique, pod_clique_set_name
+from hooks.ground import contract
+from hooks.ground.k8s.grove import MAX_COMBINED_NAME, UPDATE_STRATEGIES
+from hooks.ground.k8s.names import is_dns_label
+from hooks.ground.k8s.types import Json
+from hooks.ground.problems import METADATA, SPEC, Key, Problem
+from hooks.language.api.component_spec import ComponentSpec
+from hooks.language.api.graph import GraphDeployment
+from hooks.language.rules import grove as rules
+from hooks.language.rules.graph import GROVE_NAME_KEPT, GROVE_NAME_LENGTH
 
 _REFUSED_POD_FIELDS = ("topologySpreadConstraints", "nodeName")
 _OTHER_WAY = ", where LeaderWorkerSet with Volcano runs its several nodes"

@@ -10,32 +10,32 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import cast
 
-from hooks import contract
-from hooks.api.base import parse_parent
-from hooks.api.component import ComponentDeployment
-from hooks.api.graph import GraphDeployment
-from hooks.component.backends import Backend
-from hooks.component.discovered import Discovered
-from hooks.component.explain import explain_missing
-from hooks.component.exposure import build_exposure
-from hooks.component.mpi_key import ObservedKey
-from hooks.component.observe import ObservedComponent, Workloads
-from hooks.component.origin import UNWRITTEN
-from hooks.component.placement import Orchestrator, Placement, Role, clique_name, plan_roles
-from hooks.component.plan import ComponentPlan, plan_component
-from hooks.component.pod_template import PodPlan, build_pod
-from hooks.component.validate import validate_component
-from hooks.errors import InvalidSpec
-from hooks.graph.components import GraphServicePlan, build_component
-from hooks.graph.grove.names import pod_clique_set_name
-from hooks.graph.grove.observe import ObservedGrove
-from hooks.graph.observe import ObservedGraph
-from hooks.k8s import kinds
-from hooks.k8s.grove import Clique, ScalingGroup
-from hooks.k8s.not_ready import Explanation
-from hooks.k8s.types import EnvVar, Json, Manifest, PodSpec
-from hooks.problems import METADATA, SPEC, Key, texts_of
-from hooks.settings import Settings, Switch
+from hooks.component.plan.component import ComponentPlan, plan_component
+from hooks.component.plan.exposure import build_exposure
+from hooks.component.pod.backends import Backend
+from hooks.component.pod.placement import Orchestrator, Placement, Role, clique_name, plan_roles
+from hooks.component.pod.template import PodPlan, build_pod
+from hooks.component.report.explain import explain_missing
+from hooks.component.rules.validate import validate_component
+from hooks.component.seen.discovered import Discovered
+from hooks.component.seen.observe import ObservedComponent, Workloads
+from hooks.component.spec.mpi_key import ObservedKey
+from hooks.component.spec.origin import UNWRITTEN
+from hooks.graph.seen.grove import ObservedGrove
+from hooks.graph.seen.grove_names import pod_clique_set_name
+from hooks.graph.seen.observe import ObservedGraph
+from hooks.graph.spec.components import GraphServicePlan, build_component
+from hooks.ground import contract
+from hooks.ground.errors import InvalidSpec
+from hooks.ground.k8s import kinds
+from hooks.ground.k8s.grove import Clique, ScalingGroup
+from hooks.ground.k8s.not_ready import Explanation
+from hooks.ground.k8s.types import EnvVar, Json, Manifest, PodSpec
+from hooks.ground.problems import METADATA, SPEC, Key, texts_of
+from hooks.ground.settings import Settings, Switch
+from hooks.language.api.base import parse_parent
+from hooks.language.api.component import ComponentDeployment
+from hooks.language.api.graph import GraphDeployment
 
 _NEVER_IN_DEPLOYMENTS = frozenset({"restartPolicy", "activeDeadlineSeconds"})
 _NO_WORKLOADS = Workloads(deployment=None, leader_worker_sets={})

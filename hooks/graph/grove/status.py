@@ -5,12 +5,12 @@ Source: Dynamo operator, internal/dynamo/grove.go, and internal/controller/dynam
 
 from collections.abc import Iterator, Mapping
 
-from hooks.graph.grove.observe import ObservedGrove
 from hooks.graph.grove.plan import GrovePlan
 from hooks.graph.grove.progress import GroveProgress
-from hooks.k8s import kinds
-from hooks.k8s.not_ready import Cause, Explanation
-from hooks.k8s.types import Json
+from hooks.graph.seen.grove import ObservedGrove
+from hooks.ground.k8s import kinds
+from hooks.ground.k8s.not_ready import Cause, Explanation
+from hooks.ground.k8s.types import Json
 
 _SHORT = {kinds.POD_CLIQUE.kind: "podclique", kinds.POD_CLIQUE_SCALING_GROUP.kind: "pcsg"}
 

@@ -9,8 +9,8 @@ from hooks.model.prober.adapter_event import AdapterEvent, Occurrence
 from hooks.model.prober.adapter_state import AdapterState, Goal, LateLoads, Listing, ListResult, WantedAdapter
 from hooks.model.prober.calls import CallOutcome, EngineAction, EngineAnswer, EngineCall
 from hooks.model.prober.limits import Moment
+from hooks.model.prober.messages import AdapterPhase
 from hooks.model.prober.phases import advance
-from hooks.model.prober_messages import AdapterPhase
 
 _NO_ANSWER = frozenset({CallOutcome.TIMEOUT, CallOutcome.UNREACHABLE})
 """After these ends of a load the engine may still finish it."""

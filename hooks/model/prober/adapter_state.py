@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from hooks.model.prober.calls import EngineAction
-from hooks.model.prober_messages import AdapterPhase
+from hooks.model.prober.messages import AdapterPhase
 
 
 class ListResult(StrEnum):

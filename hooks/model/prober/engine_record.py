@@ -16,7 +16,7 @@ from hooks.model.prober.adapter import (
 from hooks.model.prober.adapter_state import AdapterState, LateLoads, Listing, ListResult, WantedAdapter
 from hooks.model.prober.calls import CallOutcome, EngineAction, EngineAnswer, EngineCall
 from hooks.model.prober.limits import Moment
-from hooks.model.prober_messages import AdapterPhase, EngineTarget, LoadRequest
+from hooks.model.prober.messages import AdapterPhase, EngineTarget, LoadRequest
 
 _RESULTS = {
     CallOutcome.OK: ListResult.LISTED,

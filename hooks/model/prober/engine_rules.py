@@ -5,10 +5,10 @@ Whether an address is that of a pod, and whether a stored model asks for the ada
 
 from dataclasses import dataclass
 
-from hooks.model.engine_addresses import AddressRule, find_refusal
+from hooks.ground.settings import Settings, Switch
+from hooks.language.rules.model import FILE, REMOTE
 from hooks.model.prober.calls import EngineAction, EngineCall
-from hooks.rules.model import FILE, REMOTE
-from hooks.settings import Settings, Switch
+from hooks.model.seen.engine_addresses import AddressRule, find_refusal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

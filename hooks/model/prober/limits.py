@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from hooks.settings import Settings
+from hooks.ground.settings import Settings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

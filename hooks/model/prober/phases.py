@@ -47,6 +47,7 @@ from enum import StrEnum
 from hooks.model.prober.adapter_event import AdapterEvent, Occurrence
 from hooks.model.prober.adapter_state import AdapterState, Goal
 from hooks.model.prober.calls import EngineAction
+from hooks.model.prober.messages import AdapterPhase
 from hooks.model.prober.updates import (
     Update,
     accept_load,
@@ -68,7 +69,6 @@ from hooks.model.prober.updates import (
     start_over,
     try_anew,
 )
-from hooks.model.prober_messages import AdapterPhase
 
 _STILL_LISTED = "the engine still lists the adapter after it was unloaded"
 _NOT_LISTED = "the engine accepted the load and does not list the adapter"

@@ -13,8 +13,8 @@ from hooks.model.prober.call_queue import CallQueue
 from hooks.model.prober.calls import EngineAction, EngineAnswer, EngineCall
 from hooks.model.prober.engine_record import EngineRecord, PhaseChange
 from hooks.model.prober.limits import Limits, Moment
+from hooks.model.prober.messages import AdapterPhase, EngineTarget, LoadReport, LoadRequest, Term, without_evidence
 from hooks.model.prober.reports import build_report
-from hooks.model.prober_messages import AdapterPhase, EngineTarget, LoadReport, LoadRequest, Term, without_evidence
 
 
 @dataclass(slots=True, kw_only=True)

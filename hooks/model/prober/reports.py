@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from hooks.model.prober.adapter_state import AdapterState, Goal
 from hooks.model.prober.engine_record import EngineRecord
 from hooks.model.prober.limits import Limits
-from hooks.model.prober_messages import AdapterPhase, EndpointReport, EngineTarget, LoadReport, LoadRequest
+from hooks.model.prober.messages import AdapterPhase, EndpointReport, EngineTarget, LoadReport, LoadRequest
 
 
 def build_report(

@@ -6,7 +6,7 @@ from dataclasses import replace
 from hooks.model.prober.adapter_event import AdapterEvent, Occurrence
 from hooks.model.prober.adapter_state import AdapterState, Goal, LateLoads, Tries
 from hooks.model.prober.calls import EngineAction
-from hooks.model.prober_messages import UNKNOWN_SOURCE, AdapterPhase
+from hooks.model.prober.messages import UNKNOWN_SOURCE, AdapterPhase
 
 Update = Callable[[AdapterState, Occurrence], AdapterState]
 

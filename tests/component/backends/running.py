@@ -8,11 +8,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from hooks.api.component_spec import ComponentSpec, ResourceItem, Resources
-from hooks.component.backends import Backend
-from hooks.component.backends.launched import Launched
-from hooks.component.launch import launch
-from hooks.component.placement import Orchestrator, Placement, Role
+from hooks.component.pod.backends import Backend
+from hooks.component.pod.backends.launched import Launched
+from hooks.component.pod.launch import launch
+from hooks.component.pod.placement import Orchestrator, Placement, Role
+from hooks.language.api.component_spec import ComponentSpec, ResourceItem, Resources
 from tests.waiting import PATIENCE
 
 Container = Mapping[str, Any]

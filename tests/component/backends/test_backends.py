@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hooks.api.schema import BACKENDS
-from hooks.component.backends import Backend, detect_backends, resolve_backend
-from hooks.component.backends.command_line import CommandLine
-from hooks.component.subject import ComponentType
-from hooks.contract import Engine
-from hooks.errors import InvalidSpec
+from hooks.component.image.command_line import CommandLine
+from hooks.component.pod.backends import Backend, detect_backends, resolve_backend
+from hooks.component.spec.subject import ComponentType
+from hooks.ground.contract import Engine
+from hooks.ground.errors import InvalidSpec
+from hooks.language.api.schema import BACKENDS
 
 
 def test_crds_and_launch_rules_know_every_engine() -> None:

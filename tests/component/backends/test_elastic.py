@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from hooks.api.component_spec import ComponentSpec
-from hooks.component.backends import Backend
-from hooks.component.launch import launch
-from hooks.component.placement import Orchestrator, Placement, Role
+from hooks.component.pod.backends import Backend
+from hooks.component.pod.launch import launch
+from hooks.component.pod.placement import Orchestrator, Placement, Role
+from hooks.language.api.component_spec import ComponentSpec
 from tests.waiting import PATIENCE
 
 COMMAND = ["python3", "-m", "dynamo.vllm"]

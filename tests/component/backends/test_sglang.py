@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from hooks.component.backends import Backend
-from hooks.component.backends.launched import PROBES
-from hooks.component.placement import Orchestrator, Role
+from hooks.component.pod.backends import Backend
+from hooks.component.pod.backends.launched import PROBES
+from hooks.component.pod.placement import Orchestrator, Role
 from tests.component.backends import running
 from tests.component.backends.running import GROVE, GROVE_LEADER, INJECTED, LEADER, LWS, LWS_LEADER, NASTY, WORKER
 

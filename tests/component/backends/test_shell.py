@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hooks.component.backends.command_line import CommandLine
-from hooks.component.backends.shell import (
+from hooks.component.image.command_line import CommandLine
+from hooks.component.image.shell import (
     Program,
     add_flags,
     insert_flags,
@@ -18,7 +18,7 @@ from hooks.component.backends.shell import (
     quote_line,
     warn_of_unread_program,
 )
-from hooks.problems import texts_of
+from hooks.ground.problems import texts_of
 from tests.component.backends.running import NASTY, kubelet, run
 
 TOKENS = st.lists(

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from hooks.component.backends import Backend
-from hooks.component.backends.launched import PROBES, Launched
-from hooks.component.placement import Orchestrator, Role
-from hooks.errors import InvalidSpec
+from hooks.component.pod.backends import Backend
+from hooks.component.pod.backends.launched import PROBES, Launched
+from hooks.component.pod.placement import Orchestrator, Role
+from hooks.ground.errors import InvalidSpec
 from tests.component.backends import running
 from tests.component.backends.running import GROVE, GROVE_LEADER, INJECTED, LEADER, LWS, LWS_LEADER, NASTY, WORKER
 

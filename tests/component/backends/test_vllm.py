@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from hooks.api.component_spec import ComponentSpec, ResourceItem, Resources
-from hooks.component.backends import Backend
-from hooks.component.backends.launched import PROBES, Launched
-from hooks.component.launch import launch
-from hooks.component.placement import Orchestrator, Placement, Role
-from hooks.errors import InvalidSpec
+from hooks.component.pod.backends import Backend
+from hooks.component.pod.backends.launched import PROBES, Launched
+from hooks.component.pod.launch import launch
+from hooks.component.pod.placement import Orchestrator, Placement, Role
+from hooks.ground.errors import InvalidSpec
+from hooks.language.api.component_spec import ComponentSpec, ResourceItem, Resources
 from tests.component.backends import running
 from tests.component.backends.running import (
     GROVE,

@@ -11,15 +11,15 @@ from unittest.mock import patch
 from click.testing import CliRunner
 from rich.text import Text
 
-from hooks.cli import migrate
-from hooks.cli.cluster_options import Connection
-from hooks.cli.main import main
-from hooks.operating.cluster import Cluster
+from hooks.server.commands.main import main
+from hooks.tools.cli import migrate
+from hooks.tools.cli.cluster_options import Connection
+from hooks.tools.operating.cluster import Cluster
 from tests.docs.pictures.terminal import draw_terminal, prompt
 from tests.installation import ROOT
-from tests.operating.migration.left_behind import stand_in
-from tests.operating.migration.moved import moved
-from tests.operating.migration.played_cluster import play
+from tests.tools.operating.migration.left_behind import stand_in
+from tests.tools.operating.migration.moved import moved
+from tests.tools.operating.migration.played_cluster import play
 
 MOVE = ("migrate --all-namespaces", "migrate --all-namespaces --apply", "migrate --all-namespaces")
 

@@ -4,9 +4,9 @@ import hashlib
 import re
 import subprocess
 
-from hooks.offline.picture.dot import write_dot
+from hooks.tools.offline.picture.dot import write_dot
 from tests.installation import ROOT
-from tests.offline.picture.drawn import pictures_of
+from tests.tools.offline.picture.drawn import pictures_of
 
 EXAMPLE = ROOT / "examples" / "vllm-disagg-planner.yaml"
 

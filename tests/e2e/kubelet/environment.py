@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from hooks.k8s.quantities import parse_quantity
+from hooks.ground.k8s.quantities import parse_quantity
 
 Manifest = Mapping[str, Any]
 Data = Callable[[str, str], Mapping[str, str] | None]

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import requests
 
-from hooks import contract
+from hooks.ground import contract
 from tests.cluster.api_client import ApiClient, wait_for
 from tests.cluster.dynamo import DYNAMO, GRAPH, condition, the_graph
 from tests.contract.backend import Manifest

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from hooks import contract
-from hooks.graph.request.gpu_discovery import LABEL_COUNT, LABEL_MEMORY, LABEL_PRESENT, LABEL_PRODUCT
-from hooks.graph.request.names import job_name
+from hooks.ground import contract
+from hooks.request.seen.gpu_discovery import LABEL_COUNT, LABEL_MEMORY, LABEL_PRESENT, LABEL_PRODUCT
+from hooks.request.spec.names import job_name
 from tests.cluster.api_client import ApiClient, wait_for
 from tests.cluster.conversion import BETA
 from tests.cluster.dynamo import DYNAMO, GRAPH, REQUEST, condition

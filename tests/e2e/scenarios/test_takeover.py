@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 import yaml
 
-from hooks import contract
-from hooks.k8s.types import Manifest
-from hooks.settings import Settings
+from hooks.ground import contract
+from hooks.ground.k8s.types import Manifest
+from hooks.ground.settings import Settings
 from tests.cluster.api_client import ApiClient, wait_for
 from tests.cluster.conversion import DEFINITION, storing_v1beta1
 from tests.cluster.dynamo import COMPONENT, DYNAMO, GRAPH, the_graph, wait_until_nothing_is_left
@@ -25,8 +25,8 @@ from tests.e2e.bench import Bench, stopped_hooks
 from tests.e2e.examples import render
 from tests.e2e.graphs import explained, load_graph, touch, wait_for_answer, wait_until_ready
 from tests.e2e.trickle import trickling
-from tests.operating.migration.left_behind import component_status, own
-from tests.operating.migration.left_behind_1x import DIGITS, SUFFIX, as_beta_owned
+from tests.tools.operating.migration.left_behind import component_status, own
+from tests.tools.operating.migration.left_behind_1x import DIGITS, SUFFIX, as_beta_owned
 
 NAME, WORKER = "mocker-agg", "mocker-agg-mockerworker"
 HASH = {"nvidia.com/current-worker-hash-v2": DIGITS, contract.ANNOTATION_ORIGIN_VERSION: "1.5.0"}

@@ -1,7 +1,7 @@
 """Faults of children: what people and quotas do to the objects that hooks asked for."""
 
-from hooks import contract
-from hooks.k8s.types import controller_of
+from hooks.ground import contract
+from hooks.ground.k8s.types import controller_of
 from tests.cluster.api_client import wait_for
 from tests.cluster.dynamo import DYNAMO, GRAPH, is_ready
 from tests.contract.backend import Manifest

@@ -7,9 +7,9 @@ from threading import Event, Lock, Thread
 
 import requests
 
-from hooks.k8s.types import GroupVersionKind, Manifest, controller_of
-from hooks.offline.simulator.resources import Catalogue
-from hooks.offline.simulator.store import Ref, ref_of
+from hooks.ground.k8s.types import GroupVersionKind, Manifest, controller_of
+from hooks.tools.offline.simulator.resources import Catalogue
+from hooks.tools.offline.simulator.store import Ref, ref_of
 from tests.cluster.api_client import ApiClient, wait_for
 from tests.cluster.control_plane import ControlPlane
 from tests.contract.backend import ApiRefused

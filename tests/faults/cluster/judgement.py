@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from hooks import contract
-from hooks.k8s import kinds
-from hooks.k8s.types import Manifest, controller_of
-from hooks.offline.simulator.store import Ref, ref_of
+from hooks.ground import contract
+from hooks.ground.k8s import kinds
+from hooks.ground.k8s.types import Manifest, controller_of
+from hooks.tools.offline.simulator.store import Ref, ref_of
 from tests.cluster.audit_log import ApiCall
 from tests.cluster.control_plane import CHART_ACCOUNT
 from tests.contract.backend import LAST_APPLIED

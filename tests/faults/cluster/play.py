@@ -3,9 +3,9 @@
 import time
 from collections.abc import Mapping
 
-from hooks import contract
-from hooks.k8s.types import Manifest
-from hooks.offline.simulator.store import Ref
+from hooks.ground import contract
+from hooks.ground.k8s.types import Manifest
+from hooks.tools.offline.simulator.store import Ref
 from tests.cluster.api_client import wait_for
 from tests.cluster.dynamo import DYNAMO, GRAPH
 from tests.faults.cluster.fault import ClusterFault, ClusterOutcome

@@ -11,8 +11,8 @@ from typing import Any
 
 import yaml
 
-from hooks import contract
-from hooks.offline.simulator.store import Ref, ref_of
+from hooks.ground import contract
+from hooks.tools.offline.simulator.store import Ref, ref_of
 from tests.cluster.api_client import ApiClient, wait_for
 from tests.cluster.audit import Audit
 from tests.cluster.control_plane import CHART_ACCOUNT, ControlPlane

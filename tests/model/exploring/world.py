@@ -14,15 +14,15 @@ from typing import Any, TypeVar
 import msgspec
 import orjson
 
-from hooks.errors import LeaveAlone
-from hooks.k8s.conditions import READY, find_condition
-from hooks.metacontroller.protocol import SyncRequest
+from hooks.ground.errors import LeaveAlone
+from hooks.ground.k8s.conditions import READY, find_condition
 from hooks.model import sync as hook
 from hooks.model.prober.call_queue import CallQueue
 from hooks.model.prober.calls import CallOutcome, EngineAction, EngineAnswer, EngineCall
 from hooks.model.prober.limits import Limits
+from hooks.model.prober.messages import LoadReport, LoadRequest, Term, read_message, write_message
 from hooks.model.prober.reconciler import NO_TERM, NotNow, Reconciler
-from hooks.model.prober_messages import LoadReport, LoadRequest, Term, read_message, write_message
+from hooks.wire.metacontroller.protocol import SyncRequest
 from tests import make
 from tests.model import parts
 

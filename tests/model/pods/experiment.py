@@ -13,11 +13,11 @@ from typing import Any
 
 import requests
 
-from hooks.k8s import kinds
-from hooks.k8s.conditions import READY, find_condition
-from hooks.k8s.types import Manifest
-from hooks.offline.simulator.engines import LoraSupport, SimulatedEngine, reserve_port
-from hooks.offline.simulator.loopback_http import Listeners, Request, Response, run_listeners
+from hooks.ground.k8s import kinds
+from hooks.ground.k8s.conditions import READY, find_condition
+from hooks.ground.k8s.types import Manifest
+from hooks.tools.offline.simulator.engines import LoraSupport, SimulatedEngine, reserve_port
+from hooks.tools.offline.simulator.loopback_http import Listeners, Request, Response, run_listeners
 from tests.model import parts
 from tests.model.pods.processes import Pods
 from tests.waiting import PATIENCE, wait_for

@@ -3,8 +3,8 @@
 import os
 from pathlib import Path
 
-from hooks.cli.main import main
-from hooks.clients.api_server import ApiServer
+from hooks.server.clients.api_server import ApiServer
+from hooks.server.commands.main import main
 
 ACCOUNT, SERVER = "TEST_ACCOUNT", "TEST_API_SERVER"
 """Variables with the folder of the account's files, and with the URL of the API server."""

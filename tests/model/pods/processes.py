@@ -15,7 +15,7 @@ from typing import Any
 
 import requests
 
-from hooks.clients.api_server import ApiServer
+from hooks.server.clients.api_server import ApiServer
 from tests.loopback import serving
 from tests.model.pods.pod import ACCOUNT, SERVER
 from tests.played_api_server import PlayedApiServer

@@ -11,7 +11,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import unquote
 
-from hooks.model.prober_messages import EngineTarget
+from hooks.model.prober.messages import EngineTarget
 
 
 @dataclass(slots=True)

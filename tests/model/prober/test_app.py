@@ -5,12 +5,9 @@ import msgspec
 import pytest
 from flask.testing import FlaskClient
 
-from hooks.model.prober.app import create_prober_app
 from hooks.model.prober.calls import CallOutcome, EngineAnswer
-from hooks.model.prober.dispatcher import Dispatcher
 from hooks.model.prober.limits import Limits
-from hooks.model.prober.reconciler import FIRST_TERM
-from hooks.model.prober_messages import (
+from hooks.model.prober.messages import (
     Adapter,
     AdapterPhase,
     EngineTarget,
@@ -20,6 +17,9 @@ from hooks.model.prober_messages import (
     read_message,
     write_message,
 )
+from hooks.model.prober.reconciler import FIRST_TERM
+from hooks.server.prober.app import create_prober_app
+from hooks.server.prober.dispatcher import Dispatcher
 
 PATH = "/v1/models/default/m"
 WANTED = LoadRequest(

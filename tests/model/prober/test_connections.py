@@ -14,8 +14,8 @@ import pytest
 
 from bench.prober import run_slow_engines
 from hooks.model.prober.calls import CallOutcome, EngineAction, EngineAnswer, EngineCall
-from hooks.model.prober.connections import MOST_KEPT_ENGINES, kept_engines
-from hooks.model.prober.lora_api import open_transport, perform
+from hooks.server.prober.connections import MOST_KEPT_ENGINES, kept_engines
+from hooks.server.prober.lora_api import open_transport, perform
 from tests.model.parts import ANY_ENGINE
 from tests.waiting import PATIENCE, stretch
 
@@ -125,7 +125,7 @@ def test_connections_are_kept_for_as_many_engines_as_files_allow(
 
 def test_process_raises_its_limit_of_open_files() -> None:
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    script = "from hooks.serving.files import raise_file_limit; print(raise_file_limit())"
+    script = "from hooks.server.serving.files import raise_file_limit; print(raise_file_limit())"
     done = subprocess.run(
         [sys.executable, "-c", script],
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (64, hard)),

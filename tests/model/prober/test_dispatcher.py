@@ -8,10 +8,10 @@ from dataclasses import replace
 import msgspec
 import pytest
 
-from hooks.model.prober.dispatcher import Dispatcher
 from hooks.model.prober.limits import Limits
-from hooks.model.prober.lora_api import open_transport, perform
-from hooks.model.prober_messages import Adapter, AdapterPhase, LoadReport, LoadRequest
+from hooks.model.prober.messages import Adapter, AdapterPhase, LoadReport, LoadRequest
+from hooks.server.prober.dispatcher import Dispatcher
+from hooks.server.prober.lora_api import open_transport, perform
 from tests import waiting
 from tests.model.parts import ANY_ENGINE
 from tests.model.prober.engines import EngineState, RunningEngine, run_engine, run_engines

@@ -7,7 +7,7 @@ import responses
 
 from hooks.model.prober.calls import CallOutcome, EngineAction, EngineAnswer, EngineCall
 from hooks.model.prober.engine_texts import read_text
-from hooks.model.prober.lora_api import MAX_BODY_BYTES, open_transport, perform
+from hooks.server.prober.lora_api import MAX_BODY_BYTES, open_transport, perform
 from tests.model.parts import ROUTABLE
 from tests.model.prober.downloader_texts import EARLY, LATE, SAID, SaidOfSource
 

@@ -12,7 +12,7 @@ import responses
 
 from hooks.model.prober.calls import CallOutcome, EngineAction, EngineAnswer, EngineCall
 from hooks.model.prober.engine_rules import EngineRules
-from hooks.model.prober.lora_api import MAX_BODY_BYTES, open_transport, perform
+from hooks.server.prober.lora_api import MAX_BODY_BYTES, open_transport, perform
 from tests.model.parts import ANY_ENGINE, ROUTABLE
 
 ENGINE = "http://10.0.0.1:9090"

@@ -9,19 +9,11 @@ import pytest
 
 from hooks.model.prober.adapter import apply_answer, apply_listing, choose_action, set_wanted, start_call
 from hooks.model.prober.adapter_event import AdapterEvent, Occurrence
-from hooks.model.prober.adapter_state import (
-    AdapterState,
-    Goal,
-    LateLoads,
-    Listing,
-    ListResult,
-    Tries,
-    WantedAdapter,
-)
+from hooks.model.prober.adapter_state import AdapterState, Goal, LateLoads, Listing, ListResult, Tries, WantedAdapter
 from hooks.model.prober.calls import CallOutcome, EngineAction, EngineAnswer, EngineCall
 from hooks.model.prober.limits import Limits, Moment
+from hooks.model.prober.messages import AdapterPhase
 from hooks.model.prober.phases import TABLE, AdapterSituation, PhaseRow, advance, describe, find_row
-from hooks.model.prober_messages import AdapterPhase
 
 E, P = AdapterEvent, AdapterPhase
 LIMITS = Limits(load_timeout=10)

@@ -12,11 +12,11 @@ import msgspec
 import pytest
 from click.testing import CliRunner
 
-from hooks.cli.prober import prober
-from hooks.cli.settings_options import is_loopback
-from hooks.errors import ProberUnavailable
-from hooks.model.prober_client import ProberClient
-from hooks.model.prober_messages import Adapter, AdapterPhase, LoadReport, LoadRequest
+from hooks.ground.errors import ProberUnavailable
+from hooks.model.prober.messages import Adapter, AdapterPhase, LoadReport, LoadRequest
+from hooks.server.clients.prober_client import ProberClient
+from hooks.server.commands.prober import prober
+from hooks.server.commands.settings_options import is_loopback
 from tests import waiting
 from tests.model.prober.engines import EngineState, run_engines
 from tests.ports import free_port

@@ -5,8 +5,8 @@ import pytest
 
 from hooks.model.prober.calls import CallOutcome, EngineAction, EngineAnswer
 from hooks.model.prober.limits import Limits
+from hooks.model.prober.messages import Adapter, AdapterPhase, Term
 from hooks.model.prober.reconciler import NO_TERM, NotNow, Reconciler
-from hooks.model.prober_messages import Adapter, AdapterPhase, Term
 from tests.model.prober.world import LIMITS, A, B, World
 
 OTHER = Adapter(name="b", uri="s3://b/b")

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from hooks.model.prober.calls import CallOutcome, EngineAction, EngineAnswer, EngineCall
 from hooks.model.prober.engine_record import PhaseChange
 from hooks.model.prober.limits import Limits
+from hooks.model.prober.messages import Adapter, AdapterPhase, EndpointReport, EngineTarget, LoadReport, LoadRequest
 from hooks.model.prober.reconciler import Reconciler
-from hooks.model.prober_messages import Adapter, AdapterPhase, EndpointReport, EngineTarget, LoadReport, LoadRequest
 
 LIMITS = Limits()
 A, B = Adapter(name="a", uri="s3://b/a"), Adapter(name="a", uri="s3://b/new")

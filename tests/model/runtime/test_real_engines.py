@@ -14,11 +14,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from hooks import contract
-from hooks.model.prober.dispatcher import Dispatcher
+from hooks.ground import contract
 from hooks.model.prober.limits import Limits
-from hooks.model.prober.lora_api import open_transport, perform
-from hooks.model.prober_messages import Adapter, AdapterPhase, EngineTarget, LoadRequest
+from hooks.model.prober.messages import Adapter, AdapterPhase, EngineTarget, LoadRequest
+from hooks.server.prober.dispatcher import Dispatcher
+from hooks.server.prober.lora_api import open_transport, perform
 from tests.model.parts import ANY_ENGINE
 from tests.model.prober.test_dispatcher import LIMITS, wait_for
 

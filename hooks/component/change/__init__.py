@@ -1,0 +1,1 @@
+"""How a component changes while it runs: what waits, what is kept, what comes to its end."""

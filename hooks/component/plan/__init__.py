@@ -1,0 +1,1 @@
+"""Every decision about the children of a component, each before anything is built."""

@@ -1,0 +1,1 @@
+"""What the sync of a component observes: children and related objects, read into frozen values."""

@@ -1,7 +1,0 @@
-"""The custom resource definitions, and what the API server does with them: refuse objects, fill in and drop fields."""
-
-from hooks.crds.definitions import build_crds
-from hooks.crds.faults import find_faults
-from hooks.crds.stored import apply_defaults, prune
-
-__all__ = ["apply_defaults", "build_crds", "find_faults", "prune"]

@@ -1,0 +1,1 @@
+"""Which objects the sync of a graph reads: related ones by rules, others on demand."""

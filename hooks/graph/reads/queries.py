@@ -1,0 +1,44 @@
+"""What a graph's sync would like to read: components that the Go operator left, pods under Grove, what has a name.
+
+No related rule names these kinds, because other people's objects of them change all the time. Pods make a message say
+more, and nothing else: of other pods than Grove's each component speaks itself.
+"""
+
+from hooks.graph.plan.graph import GraphPlan
+from hooks.graph.report.progress import GraphProgress
+from hooks.graph.report.rollout import find_rolling
+from hooks.graph.seen.observe import ObservedGraph, query_components, query_pods
+from hooks.ground import contract
+from hooks.ground.k8s import kinds
+from hooks.ground.settings import Switch
+from hooks.ground.settings.facts import Facts
+from hooks.wire.metacontroller.protocol import SyncRequest
+from hooks.wire.policy.looking import MOST_NAMED, Lookup, plan_look, query_missing, reads_on_demand
+
+
+def plan_lookup(
+    request: SyncRequest, plan: GraphPlan, progress: GraphProgress, *, seen: ObservedGraph, facts: Facts
+) -> Lookup:
+    """What is worth reading now, and when to look again."""
+    if facts.settings.explain_pods is Switch.OFF:
+        return Lookup()
+    missing = query_missing(progress.applied, request.parent["metadata"]["namespace"])
+    lacks = plan.grove is None and any(one.name not in seen.components for one in plan.components)
+    asks = lacks and not plan.blocked_by and reads_on_demand(request, contract.COMPONENT)
+    left = (query_components(request.parent),) if asks else ()
+    if plan.grove is None or progress.grove is None:
+        return Lookup(queries=(*missing, *left), waits=bool(seen.unread))
+    if not reads_on_demand(request, kinds.POD):
+        return Lookup(queries=missing)
+    look = plan_look(request.status, facts.now)
+    # While Grove acts on an older spec, pods explain nothing.
+    explained = sorted(progress.unready)[:MOST_NAMED] if progress.grove.is_settled else []
+    rolling = sorted(find_rolling(plan, request.status))
+    now = sorted({*rolling, *(explained if look.is_due else ())})
+    is_waiting = bool(progress.unready or rolling)
+    return Lookup(
+        queries=(*missing, *(query_pods(request.parent, service) for service in now)),
+        later=() if look.is_due else tuple(query_pods(request.parent, service) for service in explained),
+        seconds=look.seconds if is_waiting else 0,
+        waits=bool(rolling),
+    )

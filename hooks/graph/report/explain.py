@@ -1,0 +1,79 @@
+"""Why services of a graph under Grove are not ready: one `NotReadyReason` each, from their pods and their dependencies.
+
+On the other path each component explains itself.
+"""
+
+from collections.abc import Mapping
+
+from hooks.component.report.explain import explain_own_pods, explain_progress, explain_rollout, hides
+from hooks.graph.grove.plan import GrovePlan
+from hooks.graph.grove.progress import is_scaling_off
+from hooks.graph.grove.service import GroveService
+from hooks.graph.plan.graph import GraphPlan
+from hooks.graph.report.progress import GraphProgress
+from hooks.graph.seen.observe import ObservedGraph
+from hooks.ground.k8s import kinds
+from hooks.ground.k8s.grove import Scalable
+from hooks.ground.k8s.not_ready import Explanation, NotReadyReason, choose_worst
+from hooks.ground.k8s.pod_reasons import explain_refusal
+from hooks.ground.settings.facts import Facts
+
+
+def explain_services(
+    plan: GraphPlan, seen: ObservedGraph, progress: GraphProgress, facts: Facts
+) -> Mapping[str, Explanation]:
+    """By service, why it is not ready; {} for a graph of components."""
+    if plan.grove is None or progress.grove is None:
+        return {}
+    unready = [service for service in plan.grove.services if service.service in progress.unready]
+    if not progress.grove.is_settled:
+        return {service.service: _explain_change(plan.grove, service, seen, facts) for service in unready}
+    denied = _explain_errors(seen)
+    return {s.service: _explain(plan, plan.grove, s, seen, facts=facts, denied=denied) for s in unready}
+
+
+def _explain_change(grove: GrovePlan, service: GroveService, seen: ObservedGraph, facts: Facts) -> Explanation:
+    """While Grove has not processed the wanted spec, pods explain nothing: the new spec may fix their problem."""
+    is_made = (service.kind, service.target) in seen.grove.scalables
+    return explain_rollout() if is_made else explain_progress(grove.namespace, service.service, facts.settings)
+
+
+def _explain(
+    plan: GraphPlan,
+    grove: GrovePlan,
+    service: GroveService,
+    seen: ObservedGraph,
+    *,
+    facts: Facts,
+    denied: tuple[Explanation, ...],
+) -> Explanation:
+    found = seen.grove.scalables.get((service.kind, service.target))
+    if is_scaling_off(grove, service, seen.grove):
+        remedy = "switch the setting effect_scale on"
+        return Explanation(reason=NotReadyReason.WAITING_FOR_DEPENDENCY, finding="nothing scales it", remedy=remedy)
+    pods, fault = seen.pods.get(service.service, ()), seen.pod_faults.get(service.service, "")
+    of_pods = explain_own_pods(pods, facts.now, is_rolling=_is_rolling(found))
+    worst = choose_worst([*denied, *service.missing_dependencies, *_explain_key(plan, service), *of_pods])
+    if worst is not None and not hides(worst, fault):
+        return worst
+    return explain_progress(grove.namespace, service.service, facts.settings, fault=fault, reads_some=bool(pods))
+
+
+def _explain_key(plan: GraphPlan, service: GroveService) -> tuple[Explanation, ...]:
+    """All services have one engine: if it needs the SSH key, every service over several nodes does."""
+    return tuple(plan.mpi_key.explain_absence()) if plan.mpi_key is not None and service.group is not None else ()
+
+
+def _explain_errors(seen: ObservedGraph) -> tuple[Explanation, ...]:
+    """Grove reports refused pods only among its errors, without their service."""
+    existing = seen.grove.pod_clique_set
+    return tuple(
+        explain_refusal(error)
+        for error in (existing.errors if existing else ())
+        if "exceeded quota" in error or " is forbidden: " in error
+    )
+
+
+def _is_rolling(found: Scalable | None) -> bool:
+    """Whether old pods are left. A PodCliqueScalingGroup cannot say: it counts unavailable replicas as not updated."""
+    return found is not None and found.kind == kinds.POD_CLIQUE.kind and found.updated < found.replicas

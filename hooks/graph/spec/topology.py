@@ -1,0 +1,85 @@
+"""Topology constraints: which pods must run close together, in the form that the installed Grove knows.
+
+Only Grove places pods by topology, so a graph with constraints on the other path is refused.
+
+Source: Dynamo operator 1.5, internal/webhook/validation/dynamographdeployment.go, whose texts are kept, and
+internal/dynamo/grove.go; Grove, operator/api/core/v1alpha1, TopologyConstraint of alpha.6 to alpha.12.
+"""
+
+from collections.abc import Iterator, Mapping
+
+from hooks.ground.errors import InvalidSpec
+from hooks.ground.k8s.grove import DOMAINS, Topology, TopologyForm, is_domain
+from hooks.ground.problems import SPEC, FieldPath, Key, Problem
+from hooks.ground.settings import Settings
+from hooks.language.api.graph import GraphDeployment
+from hooks.language.rules import topology as rules
+
+WHOLE_GRAPH = ""
+_WHOLE = SPEC / "topologyConstraint"
+
+
+def has_topology(graph: GraphDeployment) -> bool:
+    """Whether a graph asks for any topology."""
+    return graph.spec.topology_constraint is not None or any(
+        service.topology_constraint is not None for service in graph.spec.services.values()
+    )
+
+
+def validate_topology(graph: GraphDeployment, *, takes_grove: bool) -> Iterator[Problem]:
+    """Problems of a graph's constraints that do not depend on the version of Grove."""
+    if not has_topology(graph):
+        return
+    if not takes_grove:
+        yield rules.TOPOLOGY_GROVE.at(_WHOLE)
+    whole = graph.spec.topology_constraint
+    if whole is None:
+        yield rules.TOPOLOGY.at(_WHOLE)
+    elif not whole.topology_profile:
+        yield rules.TOPOLOGY_PROFILE.at(_WHOLE / "topologyProfile")
+    asked = {name: found for name, one in graph.spec.services.items() if (found := one.topology_constraint) is not None}
+    if whole is not None and not whole.pack_domain and graph.spec.services and not asked:
+        yield rules.TOPOLOGY_ANYWHERE.at(_WHOLE / "packDomain")
+    for name, constraint in sorted(asked.items()):
+        if not constraint.pack_domain:
+            yield rules.TOPOLOGY_DOMAIN.at(_path(name) / "packDomain")
+
+
+def plan_topology(
+    graph: GraphDeployment, settings: Settings, standing: TopologyForm | None = None
+) -> Mapping[str, Topology]:
+    """The constraints by service, that of the whole graph under `WHOLE_GRAPH`; {} if there are none.
+
+    `standing` is the form in which the graph's set has them; it counts where no setting says a form.
+
+    Raises:
+        InvalidSpec: the installed Grove does not support them.
+    """
+    whole = graph.spec.topology_constraint
+    if whole is None:
+        return {}
+    form = standing if settings.grove_topology == "off" else TopologyForm(settings.grove_topology)
+    if form is None:
+        raise InvalidSpec(rules.TOPOLOGY_FORM_UNKNOWN.at(_WHOLE))
+    asked = {name: spec.topology_constraint for name, spec in graph.spec.services.items()}
+    found = {
+        name: Topology(form=form, name=whole.topology_profile, domain=constraint.pack_domain)
+        for name, constraint in sorted({WHOLE_GRAPH: whole, **asked}.items())
+        if constraint is not None and constraint.pack_domain
+    }
+    problems = tuple(p for name, topology in found.items() for p in _find_domain_problems(topology, _path(name)))
+    if problems:
+        raise InvalidSpec(problems)
+    return found
+
+
+def _find_domain_problems(topology: Topology, path: FieldPath) -> Iterator[Problem]:
+    domain = topology.domain
+    if topology.form is TopologyForm.PACK_DOMAIN and domain not in DOMAINS:
+        yield rules.TOPOLOGY_DOMAIN_KNOWN.at(path / "packDomain", domain=domain, known=", ".join(DOMAINS))
+    elif not is_domain(domain):
+        yield rules.TOPOLOGY_DOMAIN_FORM.at(path / "packDomain", domain=domain)
+
+
+def _path(service: str) -> FieldPath:
+    return SPEC / "services" / Key(service) / "topologyConstraint" if service else _WHOLE

@@ -1,0 +1,1 @@
+"""The workers of a graph as one: the generation that they have together."""

@@ -1,0 +1,300 @@
+"""Grove's objects: builds the PodCliqueSet, and reads what Grove reports.
+
+Names, for a set `p` whose only replica is `0`: a clique outside of a scaling group is the PodClique `p-0-<clique>`. A
+scaling group is the PodCliqueScalingGroup `p-0-<group>`; its replica i has the PodCliques `p-0-<group>-<i>-<clique>`.
+
+Source: Grove v0.1.0-alpha.6 to alpha.12, operator/api/core/v1alpha1, and its validating webhook.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, assert_never
+
+from hooks.ground.k8s import kinds
+from hooks.ground.k8s.types import (
+    Json,
+    Manifest,
+    ObjectMeta,
+    PodSpec,
+    ReadManifest,
+    build_manifest,
+    is_deleting,
+    name_of,
+)
+
+MAX_COMBINED_NAME = 45
+LABEL_PART_OF = "app.kubernetes.io/part-of"
+LABEL_MANAGED_BY = "app.kubernetes.io/managed-by"
+GROVE = "grove-operator"
+LABEL_KAI_QUEUE = "kai.scheduler/queue"
+KAI_SCHEDULER = "kai-scheduler"
+ANNOTATION_VOLCANO_QUEUE = "scheduling.grove.io/volcano-queue"
+ANY_ORDER = "CliqueStartupTypeAnyOrder"
+EXPLICIT = "CliqueStartupTypeExplicit"
+UPDATE_STRATEGIES = ("RollingRecreate", "OnDelete")
+"""What Grove does when the template of a set changes; it knows them from alpha.7 on."""
+DOMAINS = ("region", "zone", "datacenter", "block", "rack", "host", "numa")
+"""All domains that the form `packDomain` allows."""
+
+_DOMAIN = re.compile(r"[a-z][a-z0-9-]{0,62}")
+_AVAILABLE = {kinds.POD_CLIQUE.kind: "readyReplicas", kinds.POD_CLIQUE_SCALING_GROUP.kind: "availableReplicas"}
+
+
+class TopologyForm(StrEnum):
+    """The form of topology constraints in a version of Grove."""
+
+    PACK_DOMAIN = "packDomain"
+    """alpha.4 to alpha.8: a domain of a fixed list."""
+    TOPOLOGY_NAME = "topologyName"
+    """alpha.9: the topology and one of its domains."""
+    PACK = "pack"
+    """From alpha.10: the topology and a domain in `pack.required`; `packDomain` is forbidden."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Topology:
+    """A constraint: all pods of a replica are in one `domain` (such as `rack`) of the ClusterTopologyBinding `name`."""
+
+    form: TopologyForm
+    name: str
+    domain: str
+
+    def to_json(self) -> dict[str, Json]:
+        """The value of `topologyConstraint`."""
+        match self.form:
+            case TopologyForm.PACK_DOMAIN:
+                return {"packDomain": self.domain}
+            case TopologyForm.TOPOLOGY_NAME:
+                return {"topologyName": self.name, "packDomain": self.domain}
+            case TopologyForm.PACK:
+                return {"topologyName": self.name, "pack": {"required": self.domain}}
+            case _:
+                assert_never(self.form)
+
+
+def find_topology_form(template: Mapping[str, Any]) -> TopologyForm | None:
+    """The form of the constraints in the template of a set; None if it has none."""
+    parts = (template, *(template.get("cliques") or ()), *(template.get("podCliqueScalingGroups") or ()))
+    keys = {key for part in parts for key, value in (part.get("topologyConstraint") or {}).items() if value}
+    if not keys:
+        return None
+    if "packDomain" not in keys:
+        return TopologyForm.PACK
+    return TopologyForm.TOPOLOGY_NAME if "topologyName" in keys else TopologyForm.PACK_DOMAIN
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Clique:
+    """Pods of one template; Grove reads `replicas` only at creation, and the least is 1."""
+
+    name: str
+    replicas: int
+    min_available: int
+    labels: Mapping[str, str]
+    annotations: Mapping[str, str]
+    pod_spec: PodSpec
+    starts_after: tuple[str, ...] = ()
+    topology: Topology | None = None
+
+    def to_json(self) -> dict[str, Json]:
+        """The item of `spec.template.cliques`."""
+        spec: dict[str, Json] = {
+            "roleName": self.name,
+            "replicas": self.replicas,
+            "minAvailable": self.min_available,
+            "podSpec": self.pod_spec,
+        }
+        if self.starts_after:
+            spec["startsAfter"] = list(self.starts_after)
+        metadata = {"labels": dict(sorted(self.labels.items())), "annotations": dict(sorted(self.annotations.items()))}
+        filled = {key: value for key, value in metadata.items() if value}
+        return {"name": self.name, **filled, **_constrain(self.topology), "spec": spec}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScalingGroup:
+    """Cliques that are scaled together: each replica has one PodClique of every clique.
+
+    Grove reads `replicas` only at creation.
+    """
+
+    name: str
+    clique_names: tuple[str, ...]
+    replicas: int
+    min_available: int = 1
+    topology: Topology | None = None
+
+    def to_json(self) -> dict[str, Json]:
+        """The item of `spec.template.podCliqueScalingGroups`."""
+        return {
+            "name": self.name,
+            "cliqueNames": list(self.clique_names),
+            "replicas": self.replicas,
+            "minAvailable": self.min_available,
+            **_constrain(self.topology),
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scalable:
+    """A live PodClique or PodCliqueScalingGroup; `observed_generation` is None if its version of Grove reports none.
+
+    `available` is the number of ready pods of a PodClique, or of available replicas of a PodCliqueScalingGroup;
+    `scheduled` is the number of those that have nodes.
+    """
+
+    kind: str
+    name: str
+    generation: int
+    observed_generation: int | None
+    is_deleting: bool
+    desired: int
+    replicas: int
+    updated: int
+    available: int
+    scheduled: int
+
+    def to_status(self) -> dict[str, Json]:
+        """The entry of a graph's `status.services`."""
+        return {
+            "componentKind": self.kind,
+            "componentName": self.name,
+            "componentNames": [self.name],
+            "replicas": self.replicas,
+            "updatedReplicas": self.updated,
+            _AVAILABLE[self.kind]: self.available,
+            "scheduledReplicas": self.scheduled,
+        }
+
+
+def is_domain(name: str) -> bool:
+    """Whether Grove accepts the text as the name of a domain."""
+    return _DOMAIN.fullmatch(name) is not None
+
+
+def build_pod_clique_set(
+    metadata: ObjectMeta,
+    cliques: Iterable[Clique],
+    groups: Sequence[ScalingGroup],
+    *,
+    termination_delay: str,
+    priority_class: str = "",
+    topology: Topology | None = None,
+) -> Manifest:
+    """Build the set with ordered cliques; `termination_delay` is a canonical Go duration, and `0s` is not written."""
+    ordered = order_cliques(cliques)
+    template: dict[str, Json] = {
+        "cliqueStartupType": EXPLICIT if any(clique.starts_after for clique in ordered) else ANY_ORDER,
+        "headlessServiceConfig": {"publishNotReadyAddresses": True},
+        "cliques": [clique.to_json() for clique in ordered],
+        **_constrain(topology),
+    }
+    if priority_class:
+        template["priorityClassName"] = priority_class
+    if termination_delay != "0s":
+        template["terminationDelay"] = termination_delay
+    if groups:
+        template["podCliqueScalingGroups"] = [group.to_json() for group in sorted(groups, key=lambda g: g.name)]
+    return build_manifest(kinds.POD_CLIQUE_SET, metadata, spec={"replicas": 1, "template": template})
+
+
+def with_update_strategy(pod_clique_set: Manifest, strategy: str) -> Manifest:
+    """The set with one of `UPDATE_STRATEGIES`; with Grove's own default if it is empty."""
+    if not strategy:
+        return pod_clique_set
+    return {**pod_clique_set, "spec": {**pod_clique_set["spec"], "updateStrategy": {"type": strategy}}}
+
+
+def _constrain(topology: Topology | None) -> dict[str, Json]:
+    return {"topologyConstraint": topology.to_json()} if topology else {}
+
+
+def order_cliques(cliques: Iterable[Clique]) -> list[Clique]:
+    """The cliques sorted by name, but a clique `b` comes after a clique `a-b`.
+
+    Grove uses the first clique whose name is a suffix of the PodClique's name, and `b` is also a suffix of `p-0-a-b`.
+
+    Source: Grove, operator/internal/utils/kubernetes, the search for a PodClique's template by suffix of its name.
+    """
+    waiting = sorted(cliques, key=lambda clique: clique.name)
+    ordered: list[Clique] = []
+    while waiting:
+        first = next(c for c in waiting if not any(o is not c and o.name.endswith(c.name) for o in waiting))
+        ordered.append(first)
+        waiting.remove(first)
+    return ordered
+
+
+def read_scalable(manifest: ReadManifest) -> Scalable:
+    """Read a PodClique or PodCliqueScalingGroup; absent counts are 0."""
+    status: Mapping[str, Any] = manifest.get("status") or {}
+    kind, observed = str(manifest["kind"]), status.get("observedGeneration")
+    return Scalable(
+        kind=kind,
+        name=name_of(manifest),
+        generation=int(manifest["metadata"].get("generation", 0)),
+        observed_generation=None if observed is None else int(observed),
+        is_deleting=is_deleting(manifest),
+        desired=int((manifest.get("spec") or {}).get("replicas", 1)),
+        replicas=int(status.get("replicas") or 0),
+        updated=int(status.get("updatedReplicas") or 0),
+        available=int(status.get(_AVAILABLE[kind]) or 0),
+        scheduled=int(status.get("scheduledReplicas") or 0),
+    )
+
+
+def why_unready(found: Scalable | None) -> str:
+    """Why a PodClique or PodCliqueScalingGroup is not ready with its own size and template; empty if it is ready.
+
+    Source: Dynamo operator, internal/dynamo/grove.go, CheckPodCliqueReady and CheckPCSGReady.
+    """
+    if found is None:
+        return "resource not found"
+    if found.is_deleting:
+        return "it is being deleted"
+    if found.observed_generation is not None and found.observed_generation < found.generation:
+        return f"spec not yet processed: {_generations(found.generation, found.observed_generation)}"
+    return _shortage(found) if found.desired else ""
+
+
+def _shortage(found: Scalable) -> str:
+    if found.available < found.desired:
+        word = _AVAILABLE[found.kind].removesuffix("Replicas")
+        return f"desired={found.desired}, {word}={found.available}"
+    if found.updated < found.desired:
+        return f"desired={found.desired}, updated={found.updated}"
+    if found.replicas != found.desired:
+        return f"performing rolling update: desired={found.desired}, replicas={found.replicas}"
+    return ""
+
+
+def why_unprocessed(pod_clique_set: ReadManifest) -> str:
+    """Why the status of the set's PodCliques may belong to an older template; empty if it belongs to the newest one.
+
+    A version of Grove without observedGeneration is trusted in the first generation, which has no older template.
+    """
+    if is_deleting(pod_clique_set):
+        return "it is being deleted"
+    status: Mapping[str, Any] = pod_clique_set.get("status") or {}
+    generation = int(pod_clique_set["metadata"].get("generation", 0))
+    observed = status.get("observedGeneration")
+    if observed is None:
+        return "" if generation <= 1 else "observedGeneration is nil"
+    if int(observed) < generation:
+        return f"spec not yet processed: {_generations(generation, int(observed))}"
+    # Named rollingUpdateProgress up to alpha.8, updateProgress from alpha.7.
+    running = (status.get(key) or {} for key in ("rollingUpdateProgress", "updateProgress"))
+    is_updating = any(progress and not progress.get("updateEndedAt") for progress in running)
+    return "performing rolling update of its cliques" if is_updating else ""
+
+
+def read_errors(pod_clique_set: ReadManifest) -> tuple[str, ...]:
+    """The errors that Grove reports, in its words; Grove sets and clears the list itself."""
+    errors = (pod_clique_set.get("status") or {}).get("lastErrors") or ()
+    return tuple(str(error.get("description") or error.get("code") or "an error without a text") for error in errors)
+
+
+def _generations(generation: int, observed: int) -> str:
+    return f"generation={generation}, observedGeneration={observed}"

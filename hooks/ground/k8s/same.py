@@ -1,0 +1,25 @@
+"""An object as the key of a cache, equal to itself alone.
+
+A call's parsed objects, and the children of a cached plan, are the same objects in most calls. Comparing them by value
+would cost as much as what the caches save.
+"""
+
+from hooks.ground.k8s.types import ReadManifest
+
+MAX_KEPT = 128
+"""About as many as the objects whose parsed values are kept: a cache by identity then keeps few others in memory."""
+
+
+class ByIdentity:
+    """An object as a key; the cache refers to it, so no other object gets its identity."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: ReadManifest) -> None:
+        self.value = value
+
+    def __hash__(self) -> int:
+        return id(self.value)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ByIdentity) and self.value is other.value

@@ -1,0 +1,105 @@
+"""Builds the workloads that run a pod template; decides nothing."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from hooks.ground.k8s import kinds
+from hooks.ground.k8s.types import Json, Manifest, ObjectMeta, PodSpec, build_manifest
+
+RECREATE: Mapping[str, Json] = {"type": "Recreate"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkloadTemplate:
+    """The template from which a workload creates pods."""
+
+    labels: Mapping[str, str]
+    annotations: Mapping[str, str]
+    spec: PodSpec
+
+    def to_json(self) -> dict[str, Json]:
+        """Write the template; it has no name, because the workload names its pods."""
+        metadata: dict[str, Json] = {"labels": dict(sorted(self.labels.items()))}
+        if self.annotations:
+            metadata["annotations"] = dict(sorted(self.annotations.items()))
+        return {"metadata": metadata, "spec": self.spec}
+
+
+def rolling_update(*, max_surge: int | str, max_unavailable: int | str) -> Mapping[str, Json]:
+    """Write a Deployment's strategy; both are a number of pods or a percentage such as `25%`."""
+    return {
+        "type": "RollingUpdate",
+        "rollingUpdate": {"maxSurge": max_surge, "maxUnavailable": max_unavailable},
+    }
+
+
+def build_deployment(
+    metadata: ObjectMeta,
+    *,
+    replicas: int,
+    match_labels: Mapping[str, str],
+    strategy: Mapping[str, Json],
+    template: WorkloadTemplate,
+) -> Manifest:
+    """Build a Deployment; its selector can never change."""
+    spec = {
+        "replicas": replicas,
+        "selector": {"matchLabels": dict(match_labels)},
+        "strategy": dict(strategy),
+        "template": template.to_json(),
+    }
+    return build_manifest(kinds.DEPLOYMENT, metadata, spec=spec)
+
+
+def build_leader_worker_set(
+    metadata: ObjectMeta, *, replicas: int, size: int, leader: WorkloadTemplate, worker: WorkloadTemplate
+) -> Manifest:
+    """Build a LeaderWorkerSet of so many groups: a leader and `size - 1` workers, created as soon as the leader exists.
+
+    Source: leaderworkerset.x-k8s.io/v1 LeaderWorkerSet.
+    """
+    spec = {
+        "replicas": replicas,
+        "startupPolicy": "LeaderCreated",
+        "leaderWorkerTemplate": {
+            "size": size,
+            "leaderTemplate": leader.to_json(),
+            "workerTemplate": worker.to_json(),
+        },
+    }
+    return build_manifest(kinds.LEADER_WORKER_SET, metadata, spec=spec)
+
+
+def build_pod_group(metadata: ObjectMeta, *, min_member: int) -> Manifest:
+    """Build a Volcano PodGroup: its pods are scheduled only when `min_member` of them can be scheduled together.
+
+    No other field is set: the object has no status subresource, so the scheduler writes into the object itself.
+
+    Source: scheduling.volcano.sh/v1beta1 PodGroup.
+    """
+    return build_manifest(kinds.POD_GROUP, metadata, spec={"minMember": min_member})
+
+
+def build_job(
+    metadata: ObjectMeta,
+    *,
+    template: WorkloadTemplate,
+    retries: int,
+    deadline_seconds: int,
+    failure_rules: Sequence[Mapping[str, Json]] = (),
+) -> Manifest:
+    """Build a Job of one pod, created again up to `retries` times; the Job fails at its deadline.
+
+    `failure_rules` are `podFailurePolicy` rules; the first one that matches a failed pod counts. A Job's template can
+    never change.
+
+    Source: Kubernetes API reference, batch/v1 Job.
+    """
+    spec: dict[str, Json] = {
+        "activeDeadlineSeconds": deadline_seconds,
+        "backoffLimit": retries,
+        "template": template.to_json(),
+    }
+    if failure_rules:
+        spec["podFailurePolicy"] = {"rules": [dict(rule) for rule in failure_rules]}
+    return build_manifest(kinds.JOB, metadata, spec=spec)

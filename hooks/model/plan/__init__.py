@@ -1,0 +1,1 @@
+"""Every decision about the children of a model, each before anything is built."""

@@ -1,0 +1,1 @@
+"""What is said of a model: its status and conditions, the reasons, its Events."""

@@ -1,1 +1,0 @@
-"""What `validate` found, in the forms that other programs read. GitHub's lines are in `hooks.offline.manifests`."""

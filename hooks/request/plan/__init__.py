@@ -1,0 +1,1 @@
+"""Every decision about the children of a request, each before anything is built."""

@@ -1,0 +1,41 @@
+"""What a request asks for, in the words of v1beta1, whichever version it was written in.
+
+Requests are stored as v1alpha1; what that cannot say is in an annotation of the conversion. Profilers of Dynamo 1.x
+read v1beta1.
+"""
+
+from collections.abc import Mapping
+
+from hooks.ground import contract
+from hooks.ground.k8s.types import Json
+from hooks.language.api.conversion import Version, convert
+from hooks.language.api.conversion.versions import api_version, spec_annotation
+from hooks.language.api.graph_request import GraphRequest
+
+_KEPT = spec_annotation(contract.GRAPH_REQUEST.kind)
+
+
+def read_asked(request: GraphRequest) -> Mapping[str, Json]:
+    """The request's spec in v1beta1."""
+    kept = request.metadata.annotations.get(_KEPT)
+    written = {
+        "apiVersion": api_version(Version.ALPHA),
+        "kind": contract.GRAPH_REQUEST.kind,
+        "metadata": {"name": request.metadata.name, **({"annotations": {_KEPT: kept}} if kept else {})},
+        "spec": request.spec.model_dump(mode="json", by_alias=True, exclude_unset=True),
+    }
+    asked: Mapping[str, Json] = convert(written, Version.BETA)["spec"]
+    return asked
+
+
+def is_asked_in_beta(request: GraphRequest) -> bool:
+    """Whether the request says something that only v1beta1 can say."""
+    return _KEPT in request.metadata.annotations
+
+
+def part_of(asked: Json, *path: str) -> Mapping[str, Json]:
+    """The object at this path; {} if there is none."""
+    found = asked
+    for key in path:
+        found = found.get(key) if isinstance(found, Mapping) else None
+    return found if isinstance(found, Mapping) else {}

@@ -1,0 +1,1 @@
+"""What runs in a cluster around the hooks: HTTP servers, their clients, and the commands that pods run."""

@@ -1,0 +1,30 @@
+"""Says what is wrong with an object in the version in which it was written.
+
+The API server converts an object to v1alpha1 before it asks (`matchPolicy: Equivalent`), and names the version of the
+user's request beside it.
+"""
+
+from dataclasses import replace
+
+from hooks.ground.problems import Problem
+from hooks.language.api.conversion import Version, convert, written_path
+from hooks.language.rules.v1beta1 import in_v1beta1
+from hooks.language.validation.review import Verdict
+from hooks.language.validation.v1beta1 import find_v1beta1_warnings
+from hooks.server.admission.wire import AdmissionCall
+
+
+def in_written_version(verdict: Verdict, call: AdmissionCall) -> Verdict:
+    """The verdict with the paths and words of the version that the user wrote, and the warnings of that version."""
+    if call.version != Version.BETA or call.new is None:
+        return verdict
+    written = convert(call.new, Version.BETA)
+
+    def say(problem: Problem) -> Problem:
+        worded = replace(problem, rule=in_v1beta1(problem.rule))
+        return worded.moved(lambda path: written_path(path, written))
+
+    return Verdict(
+        problems=tuple(map(say, verdict.problems)),
+        warnings=(*find_v1beta1_warnings(written), *map(say, verdict.warnings)),
+    )

@@ -1,0 +1,132 @@
+"""Asks the prober that acts: the own pod's, or that of the pod that holds the Lease, through the hooks there."""
+
+import os
+import socket
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import NoReturn
+
+from hooks.ground.errors import LeaveAlone, ProberUnavailable
+from hooks.ground.settings import Settings
+from hooks.model.prober.messages import LoadReport, LoadRequest
+from hooks.server.clients.api_server import ApiServer
+from hooks.server.clients.model_reader import Confirm, confirm_all, find_confirm
+from hooks.server.clients.prober_client import RELAY_PATH, RETRY_SECONDS, ProberClient
+from hooks.server.clients.prober_lease import TICK_SECONDS, LeaseTurns, OnlyPod, SharedLease, Standing
+from hooks.server.serving.background import start_repeating
+from hooks.server.serving.origin import UNKNOWN, CallOrigin
+
+ADDRESS_VARIABLE = "POD_IP"
+"""Environment variable with this pod's address, which the other hooks pods call."""
+_RELAY_SECONDS = 3.0
+_AGREEING = "the hooks pods have not agreed yet on the one whose prober acts"
+
+
+@dataclass(frozen=True, slots=True)
+class NoTurns:
+    """Several hooks pods that cannot share a Lease: no prober acts."""
+
+    fault: str
+
+    def look(self) -> Standing:
+        """No prober acts, and why."""
+        return Standing(fault=self.fault)
+
+    def keep(self, _is_draining: Callable[[], bool]) -> None:
+        """Nothing can be kept."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ActingProber:
+    """The one prober that acts; `token` is what hooks pods show each other, empty for nothing.
+
+    `confirm` says whether the own prober may act on a request; the hooks of another pod ask that themselves.
+    """
+
+    own: ProberClient
+    turns: LeaseTurns
+    token: Callable[[], str] = lambda: ""
+    confirm: Confirm = confirm_all
+    _others: dict[str, ProberClient] = field(default_factory=dict)
+
+    def ask(self, request: LoadRequest, origin: CallOrigin = UNKNOWN) -> LoadReport:
+        """The acting prober's report.
+
+        Raises:
+            LeaveAlone: no prober acts at this moment, the stored model does not ask for this, or the request is
+                outdated.
+            ProberUnavailable: the prober or the pod that holds the Lease does not answer, no pod can hold the Lease, or
+                it is not known what the stored model asks for.
+        """
+        standing = self.turns.look()
+        if not standing.is_own and not standing.url:
+            _refuse(standing)
+        if standing.is_own:
+            self.confirm(request)
+        try:
+            return (self.own if standing.is_own else self._find(standing.url)).ask(request, origin)
+        except LeaveAlone as refusal:
+            _refuse(standing, refusal)
+        except ProberUnavailable as error:
+            if standing.is_own:
+                raise
+            raise ProberUnavailable(
+                f"the hooks pod at {standing.url}, whose prober acts, does not pass the request on: {error}; "
+                "check that a NetworkPolicy lets hooks pods call each other"
+            ) from error
+
+    def keep(self, is_draining: Callable[[], bool]) -> None:
+        """Keep this pod's turn from now on, in a thread that ends with the process."""
+        start_repeating("prober-lease", partial(self.turns.keep, is_draining), TICK_SECONDS)
+
+    def _find(self, url: str) -> ProberClient:
+        """The client of another pod's hooks; only that of the present holder is kept."""
+        found = self._others.get(url)
+        if found is None:
+            self._others.clear()
+            found = self._others[url] = ProberClient(f"{url}{RELAY_PATH}", self.token, _RELAY_SECONDS)
+        return found
+
+
+def _refuse(standing: Standing, refusal: LeaveAlone | None = None) -> NoReturn:
+    """Say that no prober acts: as a fault if there is one, else as something that passes."""
+    if standing.fault:
+        raise ProberUnavailable(
+            f"no adapter is loaded or verified, because this pod cannot keep the Lease of the probers: {standing.fault}"
+        ) from refusal
+    raise refusal or LeaveAlone(_AGREEING, retry_after=RETRY_SECONDS)
+
+
+def set_up_prober(settings: Settings, port: int, token: Callable[[], str] | None) -> ActingProber:
+    """The acting prober for these settings; `port` is that of these hooks, `token` what hooks pods show each other."""
+    own = ProberClient(settings.prober_url)
+    if settings.hook_replicas == 1:
+        return ActingProber(own=own, turns=OnlyPod(prober=own))
+    if token is None:
+        return ActingProber(own=own, turns=NoTurns("no --relay-token-file is given, which several hooks pods need"))
+    return ActingProber(own=own, turns=_share_lease(settings, own, port), token=token)
+
+
+def set_up_only_prober(settings: Settings, server: ApiServer | None) -> ActingProber:
+    """The prober of the only hooks pod, which acts as long as these hooks run."""
+    own = ProberClient(settings.prober_url)
+    return ActingProber(own=own, turns=OnlyPod(prober=own), confirm=find_confirm(settings, server))
+
+
+def _share_lease(settings: Settings, own: ProberClient, port: int) -> LeaseTurns:
+    server, address = ApiServer.in_cluster(), os.environ.get(ADDRESS_VARIABLE, "")
+    if server is None or not server.own_namespace:
+        return NoTurns("this pod mounts no ServiceAccount token with its namespace, which several hooks pods need")
+    if not address:
+        return NoTurns(
+            f"the variable {ADDRESS_VARIABLE} does not say this pod's address, which several hooks pods need"
+        )
+    host = f"[{address}]" if ":" in address else address
+    return SharedLease(
+        server=server,
+        prober=own,
+        namespace=server.own_namespace,
+        name=settings.prober_lease,
+        holder=f"{socket.gethostname()} http://{host}:{port}",
+    )

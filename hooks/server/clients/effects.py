@@ -1,0 +1,128 @@
+"""Carries out effects through the Kubernetes API: scaling of cliques, replicas of a graph, Events.
+
+It reads before it writes, acts only on what the stored objects ask for (`stored_objects`), and has two seconds for all
+effects of one sync. It returns the outcome of each effect and never raises, because the next sync returns a failed
+effect again.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from http import HTTPStatus
+
+from hooks.ground import contract
+from hooks.ground.k8s.types import gvk_of
+from hooks.ground.settings import Settings
+from hooks.ground.settings.facts import Facts
+from hooks.server.clients.api_server import ApiServer, Refused, object_path
+from hooks.server.clients.event_objects import build_event
+from hooks.server.clients.stored_objects import StoredObjects, Unwanted
+from hooks.wire.metacontroller.effects import (
+    Effect,
+    EffectOutcome,
+    EffectResult,
+    EffectSource,
+    Event,
+    ScalePodClique,
+    WriteBackReplicas,
+)
+
+DEADLINE_SECONDS = 2.0
+MAX_EVENTS = 20
+"""The most Events that one sync sends."""
+
+_ATTEMPTS = 3
+"""Attempts at one write: a write of the graph's status in between changes the resourceVersion that ours must name."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EffectsClient:
+    """Carries out effects at one API server; `now` gives the time of Events."""
+
+    server: ApiServer
+    settings: Settings
+    deadline_seconds: float = DEADLINE_SECONDS
+    now: Callable[[], datetime] = field(default=lambda: datetime.now(UTC))
+
+    def __call__(self, effects: tuple[Effect, ...], source: EffectSource) -> tuple[EffectResult, ...]:
+        """Carry out effects of the source's sync in order, and return the outcome of each; never raises."""
+        facts = Facts(now=self.now(), settings=self.settings)
+        with self.server.converse(self.deadline_seconds) as conversation:
+            stored = StoredObjects(conversation=conversation, source=source, facts=facts)
+            return tuple(_carry_out_all(stored, effects))
+
+
+def _carry_out_all(stored: StoredObjects, effects: tuple[Effect, ...]) -> Iterator[EffectResult]:
+    events = 0
+    for effect in effects:
+        events += isinstance(effect, Event)
+        if isinstance(effect, Event) and events > MAX_EVENTS:
+            reason = f"one sync sends at most {MAX_EVENTS} Events"
+            yield EffectResult(effect=effect, outcome=EffectOutcome.FAILED, reason=reason)
+            continue
+        try:
+            yield EffectResult(effect=effect, outcome=_carry_out_one(stored, effect))
+        except Unwanted as unwanted:
+            yield EffectResult(effect=effect, outcome=EffectOutcome.REFUSED, reason=str(unwanted))
+        except Refused as refused:
+            yield EffectResult(effect=effect, outcome=EffectOutcome.FAILED, reason=str(refused))
+            if isinstance(effect, WriteBackReplicas) and effect.if_failed is not None:
+                event = replace(effect.if_failed, message=f"{effect.if_failed.message}: {refused}")
+                yield from _carry_out_all(stored, (event,))
+
+
+def _carry_out_one(stored: StoredObjects, effect: Effect) -> EffectOutcome:
+    match effect:
+        case ScalePodClique():
+            return _scale(stored, effect)
+        case WriteBackReplicas():
+            return _write_back(stored, effect)
+        case Event():
+            return _send_event(stored, effect)
+
+
+def _scale(stored: StoredObjects, effect: ScalePodClique) -> EffectOutcome:
+    clique = stored.check_scale(effect)
+    if clique is None:
+        return EffectOutcome.NOT_YET
+    if (clique.get("spec") or {}).get("replicas", 1) == effect.replicas:
+        return EffectOutcome.UNCHANGED
+    path = f"{object_path(gvk_of(clique), effect.namespace, effect.name)}/scale"
+    change = {"spec": {"replicas": effect.replicas}}
+    patched = stored.conversation.ask("PATCH", path, change, also=(HTTPStatus.NOT_FOUND,))
+    return EffectOutcome.NOT_YET if patched.status == HTTPStatus.NOT_FOUND else EffectOutcome.DONE
+
+
+def _write_back(stored: StoredObjects, effect: WriteBackReplicas) -> EffectOutcome:
+    """Write the replicas into the graph, unless it changed since it was read; then read it again.
+
+    Source: Kubernetes, "Optimistic concurrency": a patch that names a resourceVersion is refused on any other.
+    """
+    path = object_path(contract.GRAPH, effect.namespace, effect.graph)
+    for _ in range(_ATTEMPTS):
+        current = stored.check_write_back(effect)
+        if current is None:
+            return EffectOutcome.NOT_YET
+        if current["spec"]["services"][effect.service].get("replicas", 1) == effect.replicas:
+            return EffectOutcome.UNCHANGED
+        change = {
+            "metadata": {"resourceVersion": current["metadata"]["resourceVersion"]},
+            "spec": {"services": {effect.service: {"replicas": effect.replicas}}},
+        }
+        tolerated = (HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT)
+        patched = stored.conversation.ask("PATCH", f"{path}?fieldManager=dynamo-hooks", change, also=tolerated)
+        if patched.status == HTTPStatus.NOT_FOUND:
+            return EffectOutcome.NOT_YET
+        if patched.status != HTTPStatus.CONFLICT:
+            return EffectOutcome.DONE
+    raise Refused(f"{path}: other writers changed it during each of {_ATTEMPTS} attempts")
+
+
+def _send_event(stored: StoredObjects, effect: Event) -> EffectOutcome:
+    stored.check_event(effect)
+    event = build_event(effect, stored.facts.now)
+    path = f"/api/v1/namespaces/{event['metadata']['namespace']}/events"
+    answer = stored.conversation.ask("POST", path, event, also=(HTTPStatus.CONFLICT, HTTPStatus.NOT_FOUND))
+    if answer.status == HTTPStatus.NOT_FOUND:
+        return EffectOutcome.NOT_YET
+    return EffectOutcome.UNCHANGED if answer.status == HTTPStatus.CONFLICT else EffectOutcome.DONE

@@ -1,0 +1,65 @@
+"""Takes requests to the prober of this pod that other hooks pods pass on, and judges them as those of its own syncs.
+
+The prober has no rights, so the hooks of its pod ask the API server: for the stored model, and for the pods whose
+addresses the request names. Who has the token of hooks pods can make it do nothing else.
+"""
+
+from dataclasses import dataclass
+
+import msgspec
+
+from hooks.ground.errors import InvalidRequest, LeaveAlone
+from hooks.model.prober.messages import EngineTarget, LoadRequest, read_message
+from hooks.model.seen.pod_addresses import CheckAddresses, NamedAddress
+from hooks.server.clients.model_reader import Confirm
+from hooks.server.clients.prober_client import RETRY_SECONDS
+from hooks.server.serving.origin import CallOrigin
+from hooks.server.serving.prober_relay import Send
+
+_MAX_QUOTED = 300
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RelayedRequests:
+    """Judges requests and passes them on by `send`; `check` is None if addresses need not be those of pods.
+
+    `engine_port` is the usual port of engines.
+    """
+
+    send: Send
+    confirm: Confirm
+    check: CheckAddresses | None
+    engine_port: int
+
+    def take(self, namespace: str, name: str, body: bytes, origin: CallOrigin) -> bytes:
+        """The prober's answer to a request about the model with this name.
+
+        Raises:
+            InvalidRequest: the body is not a request about that model.
+            LeaveAlone: the stored model does not ask for it, an address is not that of its pod, or not known to be, or
+                this prober does not act.
+            ProberUnavailable: what is needed cannot be read, or the prober does not work.
+        """
+        try:
+            request = read_message(body, LoadRequest)
+        except (msgspec.MsgspecError, ValueError) as error:
+            raise InvalidRequest(f"the body is not a valid load request: {str(error)[:_MAX_QUOTED]}") from error
+        if (request.namespace, request.name) != (namespace, name):
+            raise InvalidRequest("the body names another model than the path")
+        self.confirm(request)
+        if self.check is not None:
+            self._check_addresses(request, self.check)
+        return self.send(namespace, name, body, origin)
+
+    def _check_addresses(self, request: LoadRequest, check: CheckAddresses) -> None:
+        named = tuple(_name_address(request, target, self.engine_port) for target in request.targets)
+        for verdict in check(named).values():
+            if reason := verdict.refusal or verdict.doubt:
+                raise LeaveAlone(reason, retry_after=RETRY_SECONDS)
+
+
+def _name_address(request: LoadRequest, target: EngineTarget, usual: int) -> NamedAddress:
+    """The address of a target as that of its pod; a request does not name the pod's uid."""
+    host, _, port = target.address.removeprefix("http://").rpartition(":")
+    own = 0 if int(port) == usual else int(port)
+    return NamedAddress(request.namespace, target.pod, "", host.strip("[]"), own)

@@ -1,0 +1,27 @@
+"""The path by which other hooks pods reach the prober of this pod, which listens on loopback only.
+
+They show a token of their own, because that of callers is for what changes nothing.
+"""
+
+from collections.abc import Callable
+
+from flask import Flask, Response, request
+
+from hooks.server.serving.callers import RefuseCaller
+from hooks.server.serving.origin import CallOrigin, read_origin
+from hooks.server.serving.web import expect_token, read_body
+
+Send = Callable[[str, str, bytes, CallOrigin], bytes]
+"""Sends a model's namespace and name, a body and of which call it is to this pod's prober, and returns its answer."""
+
+
+def serve_relay(app: Flask, path: str, send: Send, refuse: RefuseCaller) -> None:
+    """Pass requests below a path on to this pod's prober, which refuses them if it does not act."""
+
+    def relay(namespace: str, name: str) -> Response:
+        expect_token(refuse)
+        body = read_body(app.config["MAX_CONTENT_LENGTH"] - 1)
+        answer = send(namespace, name, body, read_origin(request.headers))
+        return Response(answer, mimetype="application/json")
+
+    app.add_url_rule(f"{path}/v1/models/<namespace>/<name>", "prober_relay", relay, methods=["PUT"])

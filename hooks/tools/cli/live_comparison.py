@@ -1,0 +1,42 @@
+"""What `dynamo-hooks diff` says of a cluster, or of the nodes of one: the difference, and whether it fits."""
+
+from dataclasses import replace
+
+from hooks.ground.settings import Settings
+from hooks.server.clients.api_server import Refused
+from hooks.tools.cli.cluster_options import connect
+from hooks.tools.cli.refusals import describe_refusal
+from hooks.tools.cli.sides import ComparedSides, compare_sides, fail
+from hooks.tools.offline.diff.fitting import judge_fit
+from hooks.tools.offline.diff.plan import Difference
+from hooks.tools.operating.comparison import LiveQuestion, compare_live, read_machines_of
+from hooks.tools.operating.machines import InvalidNodes, read_machines_file
+
+
+def compare_on_nodes(sides: ComparedSides, settings: Settings) -> Difference:
+    """The difference, with an estimate of the fit if it is asked for; ends the process if something cannot be read.
+
+    Raises:
+        ManifestFaults: the problems of the manifests.
+    """
+    try:
+        machines = read_machines_file(sides.nodes) if sides.nodes else None
+        if sides.cluster is None:
+            found = compare_sides(sides, settings)
+        else:
+            with connect(sides.cluster) as cluster:
+                question = LiveQuestion(
+                    path=sides.files[0],
+                    namespace=sides.namespace or cluster.namespace,
+                    is_tried=sides.is_tried,
+                    admission=sides.admission,
+                    keeps_state=sides.keeps_state,
+                    building=sides.building,
+                )
+                found = compare_live(cluster, question, settings)
+                machines = read_machines_of(cluster, found) if sides.fits and machines is None else machines
+    except Refused as refused:
+        fail([describe_refusal(refused)])
+    except InvalidNodes as error:
+        fail([str(error)])
+    return found if machines is None else replace(found, fit=judge_fit(found.pods, machines))

@@ -1,0 +1,175 @@
+"""The JSON Schema of what `diff -o json` prints, and of what `replay -o json` adds; other programs rely on it."""
+
+from collections.abc import Mapping
+
+from hooks.ground.k8s.types import Json
+from hooks.tools.offline.diff.fitting import FitVerdict
+from hooks.tools.offline.diff.plan import Fate
+from hooks.tools.offline.diff.rollouts import PodFate
+
+_DIALECT = "https://json-schema.org/draft/2020-12/schema"
+_TEXT = {"type": "string"}
+_COUNT = {"type": "integer", "minimum": 0}
+_NUMBER = {"type": "number", "minimum": 0}
+_FLAG = {"type": "boolean"}
+_ANY: Json = True
+"""A value of a field; null for an absent one, and for one that is not shown."""
+_ID = {"group": _TEXT, "kind": _TEXT, "namespace": _TEXT, "name": _TEXT}
+
+
+def build_diff_schema() -> dict[str, Json]:
+    """The schema of `diff -o json`."""
+    return _document("What `dynamo-hooks diff -o json` prints", _PARTS)
+
+
+def build_replay_schema() -> dict[str, Json]:
+    """The schema of `replay -o json`: the parts of `diff`, and those that only a replay has."""
+    return _document("What `dynamo-hooks replay -o json` prints", {**_PARTS, **_REPLAY_PARTS})
+
+
+def _document(title: str, parts: Mapping[str, Json]) -> dict[str, Json]:
+    return {"$schema": _DIALECT, "title": title, **_object(parts), "$defs": dict(_DEFINITIONS)}
+
+
+def _object(parts: Mapping[str, Json], optional: Mapping[str, Json] | None = None, about: str = "") -> dict[str, Json]:
+    """An object that always has `parts`, may have `optional`, and has nothing else."""
+    return {
+        **({"description": about} if about else {}),
+        "type": "object",
+        "properties": {**parts, **(optional or {})},
+        "required": list(parts),
+        "additionalProperties": False,
+    }
+
+
+def _list(items: Json, about: str = "") -> dict[str, Json]:
+    return {**({"description": about} if about else {}), "type": "array", "items": items}
+
+
+def _ref(name: str) -> dict[str, Json]:
+    return {"$ref": f"#/$defs/{name}"}
+
+
+def _or_null(value: Json) -> dict[str, Json]:
+    return {"anyOf": [value, {"type": "null"}]}
+
+
+def _said(value: Mapping[str, Json], about: str) -> dict[str, Json]:
+    return {**value, "description": about}
+
+
+_DEFINITIONS: Mapping[str, Json] = {
+    "id": _object(_ID, about="An object; the group and the namespace are empty for none."),
+    "notice": _object({**_ID, "text": _TEXT}, about="A sentence about an object."),
+    "field": _object(
+        {"path": _TEXT, "old": _ANY, "new": _ANY},
+        {
+            "oldDefault": _ANY,
+            "newDefault": _ANY,
+            "secret": _said(_FLAG, "The values are those of a Secret, and null here."),
+            "hidden": _said(_FLAG, "The values may be secrets, and are null here; --show-values shows them."),
+        },
+        about="A field whose value differs; null is absent, and then a default may hold.",
+    ),
+}
+
+_OBJECT = _object(
+    {
+        **_ID,
+        "owner": _said(_or_null(_ref("id")), "Null for an object that the user writes."),
+        "change": {"enum": [one.value for one in Fate]},
+        "fields": _list(_ref("field")),
+    }
+)
+_PODS = _object(
+    {
+        "workload": _ref("id"),
+        "role": _said(_TEXT, "Empty where all pods of the workload come from one template."),
+        "graph": _TEXT,
+        "service": _TEXT,
+        "change": {"enum": [one.value for one in PodFate]},
+        "before": _COUNT,
+        "after": _COUNT,
+        "restarts": _said(_COUNT, "How many of the pods that run now are replaced."),
+        "surge": _said(_COUNT, "How many more pods may run meanwhile."),
+        "recreated": _said(_FLAG, "The workload is deleted and created again."),
+        "together": _said(_FLAG, "Only pods that are replaced with these have another template."),
+        "movedTo": _or_null(_ref("id")),
+        "because": _list(_ref("field"), "Why they restart: fields of the workload."),
+    }
+)
+_SHORTAGE = _object(
+    {
+        "workload": _ref("id"),
+        "role": _TEXT,
+        "graph": _TEXT,
+        "service": _TEXT,
+        "pods": _COUNT,
+        "lasting": _said(_FLAG, "They stay Pending; else only until old pods are gone."),
+        "because": _TEXT,
+    }
+)
+_FIT = _object(
+    {
+        "verdict": {"enum": [one.value for one in FitVerdict]},
+        "nodes": _COUNT,
+        "pending": _list(_SHORTAGE),
+        "notes": _list(_TEXT),
+    },
+    about="With --fit: whether the pods find nodes.",
+)
+_LIVE = _object(
+    {
+        "generations": _list(_object({**_ID, "generation": _COUNT})),
+        "pods": _list(_object({"namespace": _TEXT, "graph": _TEXT, "service": _TEXT, "uids": _list(_TEXT)})),
+    },
+    about="With --from-cluster: what runs now, for --wait.",
+)
+_PARTS: Mapping[str, Json] = {
+    "changed": _said(_FLAG, "Whether anything differs; --exit-code tells the same."),
+    "objects": _list(_OBJECT, "Objects that do not stay as they are, owners before what they own."),
+    "pods": _list(_PODS, "All sets of pods, also those that stay."),
+    "restarts": _said(_COUNT, "The sum of `restarts` of all pods."),
+    "resources": _list(
+        _object({"resource": _TEXT, "now": _NUMBER, "peak": _NUMBER, "after": _NUMBER}),
+        "What pods request: pieces, cores, bytes; `peak` at most during the rollout.",
+    ),
+    "failing": _list(
+        _ref("notice"), "Workloads whose new pods never become ready, because their image lacks something."
+    ),
+    "lost": _list(_ref("notice"), "Claims, Services and names that are gone afterwards."),
+    "refused": _list(_ref("notice"), "What the API server or admission does not let happen."),
+    "stored": _list(_ref("notice"), "What is stored although a rule is broken."),
+    "notes": _list(_TEXT),
+    "fit": _or_null(_FIT),
+    "live": _or_null(_LIVE),
+}
+
+_CONDITION = _or_null(_object({"status": _TEXT, "reason": _TEXT, "message": _TEXT}))
+_REPLAY_PARTS: Mapping[str, Json] = {
+    "summary": _said(_TEXT, "The first line of the text."),
+    "recorded": _object({"calls": _COUNT, "objects": _COUNT, "versions": _list(_TEXT)}),
+    "statuses": _list(
+        _object(
+            {
+                **_ID,
+                "follows": _said(_or_null(_ref("id")), "The changed child until whose change alone this is said."),
+                "conditions": _list(_object({"type": _TEXT, "old": _CONDITION, "new": _CONDITION})),
+                "fields": _list(_ref("field"), "Other fields of the answer."),
+            }
+        ),
+        "What is said otherwise about objects.",
+    ),
+    "held": _list(
+        _object(
+            {
+                **_ID,
+                "pods": _said(_COUNT, "How many pods keep running, because new defaults wait."),
+                "before": _said(_FLAG, "The recording version held it too."),
+                "fields": _list(_ref("field"), "What waits."),
+            }
+        )
+    ),
+    "errors": _list(_ref("notice"), "Answers that are errors, or were."),
+    "earlier": _list(_object({**_ID, "text": _TEXT, "calls": _COUNT}), "What differs in earlier calls only."),
+}

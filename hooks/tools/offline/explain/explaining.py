@@ -1,0 +1,131 @@
+"""Explains leaves of the objects that one document renders to."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from hooks.tools.offline.explain.build import Build
+from hooks.tools.offline.explain.experiments import find_changes, measure
+from hooks.tools.offline.explain.inputs import Input, list_inputs
+from hooks.tools.offline.explain.leaves import NOTHING, LeafPlace, RenderedObjects
+from hooks.tools.offline.explain.levers import find_levers, find_switches
+from hooks.tools.offline.explain.origins import Influence, Lever, Mode, Origin, SourceKind, Writer
+from hooks.tools.offline.explain.overridden import FindWriter, Measure, find_overridden
+from hooks.tools.offline.explain.releases import find_releases
+from hooks.tools.offline.explain.services import places_of_services, service_of, without_services
+from hooks.tools.offline.explain.writers import find_writers
+from hooks.tools.offline.manifests.document import Document
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltDocument:
+    """A document, its build, and what that makes."""
+
+    document: Document
+    build: Build
+    made: RenderedObjects
+
+    @classmethod
+    def of(cls, document: Document, build: Build) -> "BuiltDocument":
+        """The case of a build that is not refused."""
+        return cls(document, build, build.make() or NOTHING)
+
+
+def explain_all(case: BuiltDocument, places: Sequence[LeafPlace]) -> list[Origin]:
+    """The origins of leaves: their inputs and their writers."""
+    influences = measure(case.made, _inputs(case, places), places)
+    writers = _writers(case, places)
+    return [
+        Origin(
+            place=place,
+            value=case.made.value(place),
+            influences=influences.get(place, ()),
+            writer=writers.get(place),
+        )
+        for place in places
+    ]
+
+
+def explain_one(case: BuiltDocument, place: LeafPlace) -> Origin:
+    """The origin of one leaf, with what it overrides and the fields that would change it."""
+    [origin] = explain_all(case, [place])
+    measure_one, write_one = _measure_in(case), _write_in(case)
+    influences = tuple(_with_releases(case, place, one) for one in origin.influences)
+    origin = replace(origin, influences=influences)
+    overridden = find_overridden(case.build, origin, case.document, measure=measure_one, find_writer=write_one)
+    return replace(origin, overridden=tuple(overridden), levers=tuple(_levers(case, origin)))
+
+
+def _with_releases(case: BuiltDocument, place: LeafPlace, influence: Influence) -> Influence:
+    if influence.mode is not Mode.DECIDES:
+        return influence
+    return replace(influence, releases=find_releases(case.build, case.made, place, influence.source))
+
+
+def _levers(case: BuiltDocument, origin: Origin) -> list[Lever]:
+    service = service_of(origin.place, case.made)
+    followed = find_levers(case.build, case.made, origin.place, service=service)
+    known = {one.name for one in followed}
+    values = [one.tried for one in origin.by(Mode.COPIED) if one.source.kind is SourceKind.SETTING]
+    switches = find_switches(case.build, case.made, origin.place, service=service, values=values)
+    return [*followed, *(one for one in switches if one.name not in known)]
+
+
+def _inputs(case: BuiltDocument, places: Sequence[LeafPlace]) -> list[Input]:
+    """The inputs; without the fields of services that none of the leaves needs."""
+    return list(list_inputs(case.build, case.document, without=_unneeded(case, places)))
+
+
+def _unneeded(case: BuiltDocument, places: Sequence[LeafPlace]) -> list[str]:
+    """The services without which all leaves stay as they are, each taken away alone."""
+    services = places_of_services(case.build.written)
+    if len(services) < 2:
+        return []
+    own = {service_of(place, case.made) for place in places}
+    return [name for name in services if name not in own and _is_unneeded(case, places, name)]
+
+
+def _is_unneeded(case: BuiltDocument, places: Sequence[LeafPlace], service: str) -> bool:
+    changed = case.build.with_written(without_services(case.build.written, {service})).make()
+    if changed is None or not {place.object for place in places} <= changed.objects.keys():
+        return False
+    return next(find_changes(case.made, changed, places), None) is None
+
+
+def _writers(case: BuiltDocument, places: Sequence[LeafPlace]) -> dict[LeafPlace, Writer]:
+    """The writers; a leaf of a service is looked for in a build of that service alone, if it is the same there."""
+    found: dict[LeafPlace, Writer] = {}
+    by_service: dict[str, list[LeafPlace]] = {}
+    for place in places:
+        by_service.setdefault(service_of(place, case.made), []).append(place)
+    for service, some in by_service.items():
+        build = _alone(case, service)
+        made = build.make() or NOTHING
+        same = [place for place in some if made.value(place) == case.made.value(place)]
+        found |= find_writers(build, made, same)
+        if others := [place for place in some if place not in found]:
+            found |= find_writers(case.build, case.made, others)
+    return found
+
+
+def _alone(case: BuiltDocument, service: str) -> Build:
+    others = places_of_services(case.build.written).keys() - {service}
+    return case.build.with_written(without_services(case.build.written, others)) if service else case.build
+
+
+def _measure_in(case: BuiltDocument) -> Measure:
+    """The influences on one leaf in another build of the same document."""
+
+    def measure_one(build: Build, place: LeafPlace) -> tuple[Influence, ...]:
+        now = BuiltDocument.of(case.document, build)
+        return measure(now.made, _inputs(now, [place]), [place]).get(place, ())
+
+    return measure_one
+
+
+def _write_in(case: BuiltDocument) -> FindWriter:
+    """The writer of one leaf in another build of the same document."""
+
+    def write_one(build: Build, place: LeafPlace) -> Writer | None:
+        return _writers(BuiltDocument.of(case.document, build), [place]).get(place)
+
+    return write_one

@@ -1,0 +1,83 @@
+"""The hooks of the kinds that have children, asked as Metacontroller asks them: customize first, then sync."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import partial
+
+from hooks.component import sync as component_sync
+from hooks.graph import sync as graph_sync
+from hooks.ground import contract
+from hooks.ground.errors import InvalidSpec
+from hooks.ground.k8s.types import ReadManifest, gvk_of
+from hooks.ground.problems import HERE
+from hooks.ground.settings.facts import Facts
+from hooks.language.rules import reading as rules
+from hooks.wire.metacontroller.controllers import OPTIONAL_CHILD_KINDS
+from hooks.wire.metacontroller.protocol import (
+    CustomizeRequest,
+    ObjectQuery,
+    QueryAnswer,
+    RelatedRule,
+    SyncAnswer,
+    SyncRequest,
+)
+from hooks.wire.metacontroller.queries import ObjectSource, answer_with
+from hooks.wire.metacontroller.shapes import misshapen_refused
+from hooks.wire.world.asking import WorldReader, build_request
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PureHook:
+    """The pure functions of one composite hook."""
+
+    sync: Callable[[SyncRequest, Facts], SyncAnswer]
+    customize: Callable[[CustomizeRequest, Facts], list[RelatedRule]]
+
+
+def _sync_request(request: SyncRequest, facts: Facts) -> SyncAnswer:
+    from hooks.request.sync import sync  # noqa: PLC0415 - few manifests have a request, and it loads much
+
+    return sync(request, facts)
+
+
+def _customize_request(request: CustomizeRequest, facts: Facts) -> list[RelatedRule]:
+    from hooks.request.sync import customize  # noqa: PLC0415
+
+    return customize(request, facts)
+
+
+HOOKS = {
+    contract.GRAPH_REQUEST: PureHook(sync=_sync_request, customize=_customize_request),
+    contract.GRAPH: PureHook(sync=graph_sync.sync, customize=graph_sync.customize),
+    contract.COMPONENT: PureHook(sync=component_sync.sync, customize=component_sync.customize),
+}
+"""The hooks of the kinds that have children."""
+
+
+def ask(parent: ReadManifest, reader: WorldReader, facts: Facts) -> SyncAnswer:
+    """The answer of the parent's hook about the objects that the reader shows.
+
+    Raises:
+        InvalidSpec: the hook cannot answer, or an object beside the parent has a value that no API server stores.
+        HookError: the hook cannot answer for another reason.
+    """
+    request = build_request(parent, reader, ask_for_related(parent, reader, facts))
+    with misshapen_refused(request, lambda fault: InvalidSpec(rules.OTHER_OBJECT.at(HERE, why=fault))):
+        source = ObjectSource(read=partial(answer_queries, reader))
+        return answer_with(HOOKS[gvk_of(parent)].sync, source)(request, facts)
+
+
+def answer_queries(reader: WorldReader, queries: Iterable[ObjectQuery]) -> Mapping[ObjectQuery, QueryAnswer]:
+    """What a hook would read on demand, from the objects that the reader shows."""
+    return {query: QueryAnswer(objects=tuple(reader.related_to(query.to_rule()))) for query in queries}
+
+
+def ask_for_related(parent: ReadManifest, reader: WorldReader, facts: Facts) -> list[RelatedRule]:
+    """The rules by which the parent's hook wants related objects.
+
+    Raises:
+        HookError: the hook cannot answer.
+    """
+    declared = frozenset(reader.declared_by(gvk_of(parent)))
+    question = CustomizeRequest(parent=parent, child_kinds=declared.intersection(OPTIONAL_CHILD_KINDS))
+    return HOOKS[gvk_of(parent)].customize(question, facts)

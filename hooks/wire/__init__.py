@@ -1,0 +1,1 @@
+"""What lies between Metacontroller and the hooks: its messages, what it makes of them, what all hooks decide alike."""
