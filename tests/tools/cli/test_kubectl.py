@@ -534,6 +534,8 @@ for name in ("diff", "graph"):
 tell("help of kubectl dynamo")
 if {own}:
     from hooks.tools.cli.kubectl import logs, restart, scale, status
+    tell("kubectl dynamo")
+    sys.exit()
 run(main, "validate", {file})
 run(main, "diff", {file}, {file})
 run(main, "graph", {file})
