@@ -9,9 +9,9 @@ from typing import Any
 
 from hooks.ground import contract
 from hooks.ground.k8s.messages import describe_type
+from hooks.ground.k8s.object_shapes import find_fault
 from hooks.ground.k8s.types import GroupVersionKind, ReadManifest
 from hooks.server.exchange.documents import Unreadable
-from hooks.wire.metacontroller.shapes import find_fault
 
 TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io, application/json"
 """The form of a list in which each object is a row of what `kubectl get` shows, with its metadata."""
