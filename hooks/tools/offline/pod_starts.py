@@ -5,7 +5,6 @@ of Python and of the kubelet.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 
 from hooks.component.image.command_line import CommandLine
 from hooks.component.image.contents import LISTENING, SYSTEM
@@ -15,32 +14,13 @@ from hooks.component.image.runtime_version import RuntimeVersion, parse_version,
 from hooks.component.image.served_ports import find_ports
 from hooks.ground import contract
 from hooks.ground.k8s.types import Json, ReadManifest
+from hooks.tools.offline.pod_troubles import NO_START, Trouble
 
 _PROBES = {"startupProbe": "Startup", "readinessProbe": "Readiness", "livenessProbe": "Liveness"}
-NO_START = 128
-"""The exit code that the kubelet shows for a container whose program cannot be started."""
 _BESIDE = frozenset({"ray", "source", ".", "cd", "export", "set", "echo", "sleep", "ulimit", "mkdir"})
 """Programs of a script that serve no HTTP beside the module that the script runs."""
 _OTHER_SERVERS = frozenset({"--kserve-grpc-server", "--interactive"})
 """Flags of a frontend that does not serve HTTP at its port."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Trouble:
-    """What is wrong with one container of a pod.
-
-    `exit_code` is how it ends; None if it runs, and a probe of it fails. `said` is what Kubernetes or the program says,
-    `why` the reason in words for the user. `is_init`: it is an init container.
-    """
-
-    container: str
-    exit_code: int | None
-    said: str
-    why: str
-    is_init: bool = False
-
-    def __str__(self) -> str:
-        return f"container {self.container}: {self.said}: {self.why}"
 
 
 def find_trouble(spec: Mapping[str, Json], override: str = "", address: str = "<its address>") -> Trouble | None:

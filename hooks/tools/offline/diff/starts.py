@@ -5,7 +5,8 @@ from collections.abc import Iterable, Iterator
 from hooks.ground.k8s.types import ReadManifest
 from hooks.tools.offline.diff.pods import PodSet
 from hooks.tools.offline.diff.rollouts import PodChange
-from hooks.tools.offline.pod_starts import Trouble, find_override, find_trouble
+from hooks.tools.offline.pod_starts import find_override, find_trouble
+from hooks.tools.offline.pod_troubles import Trouble
 from hooks.tools.world.settling import Settled
 from hooks.wire.world.objects import ObjectId
 

@@ -15,7 +15,8 @@ from hooks.ground.k8s.types import GroupVersionKind, Manifest, gvk_of, labels_of
 from hooks.ground.problems import join_texts
 from hooks.language.crds import apply_defaults, build_crds, find_faults, prune
 from hooks.tools.offline.manifests.document import Document
-from hooks.tools.offline.pod_starts import Trouble, find_override, find_trouble
+from hooks.tools.offline.pod_starts import find_override, find_trouble
+from hooks.tools.offline.pod_troubles import Trouble
 from hooks.tools.offline.simulation.processes import Servers, find_free_port, run_servers
 from hooks.tools.offline.simulation.progress import ObjectProgress, has_ended, measure_progress
 from hooks.tools.offline.simulation.trees import ObjectTree, is_ready

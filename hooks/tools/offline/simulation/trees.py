@@ -1,7 +1,7 @@
 """The objects of a real or simulated cluster as a tree of owners, each with its state in a few words."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rich.text import Text
 from rich.tree import Tree
@@ -10,13 +10,11 @@ from hooks.ground import contract
 from hooks.ground.k8s import kinds
 from hooks.ground.k8s.conditions import find_condition, is_pod_ready
 from hooks.ground.k8s.types import GroupVersionKind, Manifest, controller_of, gvk_of
+from hooks.tools.offline.pod_troubles import Trouble
 from hooks.tools.offline.simulator.resources import REPLICA_SET
 from hooks.tools.offline.simulator.store import ref_of
 from hooks.tools.offline.simulator.workloads.pods import phase_of
 from hooks.tools.offline.simulator.workloads.references import Reference
-
-if TYPE_CHECKING:  # `kubectl dynamo status` shows trees, and judges no commands
-    from hooks.tools.offline.pod_starts import Trouble
 
 
 class ObjectTree:
@@ -29,7 +27,7 @@ class ObjectTree:
         self,
         objects: Iterable[Manifest],
         missing: Mapping[str, Reference] | None = None,
-        troubles: "Mapping[str, Trouble] | None" = None,
+        troubles: Mapping[str, Trouble] | None = None,
     ) -> None:
         self.missing = missing or {}
         self.troubles = troubles or {}

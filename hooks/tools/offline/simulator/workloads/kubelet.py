@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 
 from hooks.ground.k8s import kinds
 from hooks.ground.k8s.types import GroupVersionKind, Manifest
-from hooks.tools.offline.pod_starts import Trouble
+from hooks.tools.offline.pod_troubles import Trouble
 from hooks.tools.offline.simulator.client import Client
 from hooks.tools.offline.simulator.clock import Clock
 from hooks.tools.offline.simulator.store import Ref, Store, StoreChange

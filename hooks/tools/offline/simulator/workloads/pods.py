@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import Any
 
 from hooks.ground.k8s.types import Manifest
-from hooks.tools.offline.pod_starts import NO_START, Trouble
+from hooks.tools.offline.pod_troubles import NO_START, Trouble
 from hooks.tools.offline.simulator.conditions import WorkloadCondition, build_conditions
 from hooks.tools.offline.simulator.workloads.references import Reference, describe_waiting, why_unscheduled
 
