@@ -177,7 +177,7 @@ def test_release_with_admission_runs_its_jobs_and_keeps_what_they_wrote(
     plane.helm_release("install", RELEASE, light_chart(plane), *place, *options)
     assert [item["metadata"]["name"] for item in api.list("batch/v1", "CronJob")] == [f"{RELEASE}-admission-renewal"]
     accounts = {item["metadata"]["name"] for item in api.list("v1", "ServiceAccount")}
-    assert accounts == {"default", RELEASE, f"{RELEASE}-admission-renewal"}
+    assert accounts == {"default", RELEASE, f"{RELEASE}-admission", f"{RELEASE}-admission-renewal"}
     registrations = [("admissionregistration.k8s.io/v1", kind, RELEASE) for kind in KINDS]
     for registration in registrations:
         found = admin.get(*registration)
