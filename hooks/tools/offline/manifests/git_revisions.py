@@ -110,6 +110,13 @@ def _list_tree(commit: str, named: Sequence[str], top: Path) -> dict[Path, str]:
 
 
 def _write(blobs: dict[Path, str], folder: Path, top: Path) -> None:
+    """Write the files below the folder.
+
+    Raises:
+        GitFailed: one would be elsewhere: git stores such names, and a repository may be anybody's.
+    """
+    if outside := next((path for path in blobs if path.is_absolute() or ".." in path.parts), None):
+        raise GitFailed(f"the revision has a file {str(outside)!r} outside of its folder: look at it with git fsck")
     for (path, _), content in zip(blobs.items(), _read_blobs(blobs.values(), top), strict=True):
         file = folder / path
         file.parent.mkdir(parents=True, exist_ok=True)

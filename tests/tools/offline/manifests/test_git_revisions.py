@@ -156,3 +156,18 @@ def test_name_of_a_directory_is_no_pattern_and_no_option_of_git(repository: Path
     changed = diff(f"./{name}").output
     assert "DynamoGraphDeployment default/own changed" in changed
     assert "mocker-agg" not in changed
+
+
+def test_file_of_a_revision_is_written_nowhere_else(repository: Path) -> None:
+    def make(command: str, text: str) -> str:
+        named = ["git", "-c", "user.name=a", "-c", "user.email=a@example.com", *command.split()]
+        done = subprocess.run(named, cwd=repository, check=True, capture_output=True, input=text, text=True)
+        return done.stdout.strip()
+
+    blob = make("hash-object -w --stdin", AGG)
+    inner = make("mktree", f"100644 blob {blob}\tevil.yaml\n")
+    outer = make("mktree", f"040000 tree {inner}\t..\n")
+    commit = make(f"commit-tree {outer} -m evil", "")
+    result = CliRunner().invoke(main, ["diff", "--from-git", commit, "."])
+    assert result.exit_code == 2
+    assert "the revision has a file '../evil.yaml' outside of its folder" in result.stderr
