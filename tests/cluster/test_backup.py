@@ -17,6 +17,7 @@ PAGE = (ROOT / "docs/upgrade.md").read_text()
 def test_what_users_wrote_comes_back(plane: ControlPlane, api: ApiClient, tmp_path: Path) -> None:
     if shutil.which("jq") is None:
         pytest.skip("no jq here: the backup is not brought back")
+    shutil.rmtree(plane.folder / "cache", ignore_errors=True)  # what kubectl remembers of versions that others served
     graph = load_example("vllm-agg")
     owner = api.create({**graph, "metadata": {**graph["metadata"], "labels": {"team": "a"}, "finalizers": ["a.b/c"]}})
     reference = {

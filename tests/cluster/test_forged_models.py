@@ -75,7 +75,7 @@ class Attacked:
 
         def done() -> bool:
             answer = self.call(call, self.model, url)
-            if answer.status_code == 429:
+            if answer.status_code in {429, 503}:  # the Lease is not taken yet, or the prober has only begun
                 return False
             assert answer.status_code == 200, answer.text
             if status := answer.json().get("status"):
