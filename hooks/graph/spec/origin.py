@@ -72,11 +72,26 @@ def _read_graph(graph: ReadManifest) -> GraphDeployment:
 
 
 def _read(child: ReadManifest, graph: ReadManifest) -> Iterator[str]:
-    """The origin that one child keeps; of two records the applied one counts, which nobody edits by accident."""
+    """The origin that one child keeps; of two records the applied one counts, which nobody edits by accident.
+
+    Where a PodCliqueSet has lost both, its pods say it. Fields may have any type.
+    """
     if gvk_of(child) == kinds.POD_CLIQUE_SET:
-        yield {**annotations_of(child), **read_applied_annotations(child)}.get(_NAME, UNWRITTEN)
+        record = {**annotations_of(child), **read_applied_annotations(child)}
+        yield str(record.get(_NAME, next(_of_cliques(child), UNWRITTEN)))
         return
-    spec = read_applied_spec(child) or child.get("spec") or {}
-    service = ((graph.get("spec") or {}).get("services") or {}).get(spec.get("serviceName")) or {}
-    if _NAME not in (service.get("annotations") or {}):
-        yield (spec.get("annotations") or {}).get(_NAME, UNWRITTEN)
+    spec = _map(read_applied_spec(child)) or _map(child.get("spec"))
+    service = _map(_map(_map(graph.get("spec")).get("services")).get(str(spec.get("serviceName"))))
+    if _NAME not in _map(service.get("annotations")):
+        yield str(_map(spec.get("annotations")).get(_NAME, UNWRITTEN))
+
+
+def _of_cliques(child: ReadManifest) -> Iterator[Json]:
+    cliques = _map(_map(child.get("spec")).get("template")).get("cliques")
+    for clique in cliques if isinstance(cliques, list) else ():
+        if _NAME in (found := _map(_map(clique).get("annotations"))):
+            yield found[_NAME]
+
+
+def _map(value: Json) -> Mapping[str, Json]:
+    return value if isinstance(value, Mapping) else {}

@@ -27,7 +27,9 @@ def convert_document(document: Document, version: str) -> tuple[Manifest, list[F
     known = {fault.problem.rule for fault in check_document(document)} | {
         problem.rule for problem in find_refused(document.written)
     }
-    title = f"{document.written['kind']} {(document.written.get('metadata') or {}).get('name')} as {version}"
+    metadata = document.written.get("metadata")
+    name = metadata.get("name") if isinstance(metadata, dict) else None
+    title = f"{document.written['kind']} {name} as {version}"
     faults = [
         Fault(document.file, document.marks[()], problem, title)
         for problem in find_refused(result)
