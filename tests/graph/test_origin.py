@@ -188,3 +188,14 @@ def test_admission_leaves_fields_of_any_type_alone() -> None:
         review = Review(new=new, old=None, user=None, settings=parse_settings({}, {}), installed=None)
         patch = DEFAULTS["dynamographdeployments"](review)
         assert patch[0]["value"] == {ORIGIN: "0.9.0"}
+
+
+def test_set_that_lost_its_record_keeps_what_its_cliques_say() -> None:
+    clique = {"name": "work", "annotations": {ORIGIN: "1.4.2"}}
+    found = {
+        "apiVersion": kinds.POD_CLIQUE_SET.api_version,
+        "kind": kinds.POD_CLIQUE_SET.kind,
+        "metadata": {"name": "g", "namespace": "default"},
+        "spec": {"template": {"cliques": [None, {"annotations": "x"}, clique]}},
+    }
+    assert with_kept_origin(graph(), [found])["metadata"]["annotations"][ORIGIN] == "1.4.2"
