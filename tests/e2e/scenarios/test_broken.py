@@ -23,7 +23,11 @@ def broken(tag: str, service: str, **change: Any) -> Manifest:
 
 def why_not_ready(bench: Bench, api: ApiClient, graph: Manifest, cause: str) -> str:
     api.create(graph, strict=True)
-    wait_for(lambda: re.search(cause, explained_now(bench, api)), f"the explanation has {cause}", SECONDS)
+    wait_for(
+        lambda: re.search(cause, explained_now(bench, api)),
+        lambda: f"the explanation has {cause}; it is\n{explained_now(bench, api)}",
+        SECONDS,
+    )
     with pytest.raises(AssertionError) as failure:
         wait_until_ready(bench, api, NAME, 0.1)
     return str(failure.value)
@@ -53,9 +57,15 @@ def test_missing_role_is_named(bench: Bench, api: ApiClient, newest: str) -> Non
 
 
 def test_wrong_port_is_named(bench: Bench, api: ApiClient, newest: str) -> None:
-    wrong = broken(newest, "Frontend", main={"env": [{"name": "DYN_HTTP_PORT", "value": "8001"}]})
-    refused = "GET /live on port 8000: Connection refused"
+    probe = {"httpGet": {"path": "/live", "port": 8001}, "periodSeconds": 2, "failureThreshold": 1}
+    wrong = broken(newest, "Frontend", main={"livenessProbe": probe})
+    refused = "GET /live on port 8001: Connection refused"
     assert refused in why_not_ready(bench, api, wrong, refused)
+
+
+def test_port_of_a_variable_is_followed(bench: Bench, api: ApiClient, newest: str) -> None:
+    api.create(broken(newest, "Frontend", main={"env": [{"name": "DYN_HTTP_PORT", "value": "8001"}]}), strict=True)
+    wait_until_ready(bench, api, NAME, 2 * SECONDS)
 
 
 def test_image_that_nobody_has_is_named(bench: Bench, api: ApiClient, newest: str) -> None:
