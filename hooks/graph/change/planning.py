@@ -21,7 +21,7 @@ from hooks.graph.spec.components import clean_json
 from hooks.graph.spec.namespace_prefix import TAKEN, decide_prefix
 from hooks.graph.workers.changes import find_changed_pods
 from hooks.graph.workers.generation import Generation, WorkerSpecs, plan_generation, read_worker_specs
-from hooks.graph.workers.live import find_added, find_live, find_trusted, find_workers
+from hooks.graph.workers.live_components import find_added, find_live, find_trusted, find_workers
 from hooks.graph.workers.sight import Sight, judge_sight
 from hooks.ground.errors import InvalidSpec
 from hooks.ground.k8s.types import (

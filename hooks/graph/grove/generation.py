@@ -10,7 +10,7 @@ from hooks.component.spec.namespace_prefix import PREFIX
 from hooks.graph.seen.observe import ObservedGraph
 from hooks.graph.spec.envs import find_env
 from hooks.graph.workers.generation import Generation, choose_suffix
-from hooks.graph.workers.live import LOOKING, find_workers
+from hooks.graph.workers.live_components import LOOKING, find_workers
 from hooks.graph.workers.phases import Fact, Step, find_step
 from hooks.graph.workers.sight import Sight
 from hooks.ground import contract

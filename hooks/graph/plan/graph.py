@@ -29,7 +29,7 @@ from hooks.graph.spec.projection import project_services
 from hooks.graph.spec.scaling import AdapterPlan, keep_adapters, plan_adapters
 from hooks.graph.workers.generation import NONE as NO_GENERATION
 from hooks.graph.workers.generation import Generation
-from hooks.graph.workers.live import find_workers
+from hooks.graph.workers.live_components import find_workers
 from hooks.ground import contract
 from hooks.ground.errors import InvalidSpec
 from hooks.ground.k8s.types import GroupVersionKind, Json

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import assert_never
 
 from hooks.graph.seen.observe import ChildComponent, ObservedGraph
-from hooks.graph.workers.live import (
+from hooks.graph.workers.live_components import (
     find_live,
     find_looking,
     find_workers,
