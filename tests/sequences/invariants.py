@@ -219,7 +219,7 @@ def templates_follow_from_the_wish(world: World, step: Step) -> Iterator[str]:
             if child["kind"] not in _TEMPLATES:
                 continue
             key = (call.hook, wish, child["kind"], child["metadata"]["name"])
-            template = canonical_json(_without_counts(child))
+            template = canonical_json(_without_counts(_without_oldest_origin(child)))
             if world.ledger.templates.setdefault(key, template) != template:
                 yield f"{child['kind']} {child['metadata']['name']} was {world.ledger.templates[key]}, is {template}"
 
@@ -345,6 +345,15 @@ def _without_counts(value: Any) -> Any:
         kept["metadata"].get("annotations", {}).pop(contract.ANNOTATION_LAST_APPLIED, None)
     cleaned = {key: _without_counts(item) for key, item in kept.items()}
     return {key: item for key, item in cleaned.items() if item != {}}
+
+
+def _without_oldest_origin(child: Manifest) -> Manifest:
+    """The object without the origin 0.9, which is the same as none: somebody may take the record away."""
+    own = child["metadata"].get("annotations") or {}
+    if own.get(contract.ANNOTATION_ORIGIN_VERSION) != "0.9.0":
+        return child
+    left = {key: value for key, value in own.items() if key != contract.ANNOTATION_ORIGIN_VERSION}
+    return {**child, "metadata": {**child["metadata"], "annotations": left}}
 
 
 def _is_deleting(obj: Manifest) -> bool:
