@@ -17,13 +17,13 @@ from hooks.graph.plan.path import takes_grove
 from hooks.graph.rules.validate import validate_graph
 from hooks.graph.seen.observe import ObservedGraph
 from hooks.graph.seen.standing_path import GraphPath
-from hooks.graph.spec.components import clean_json
 from hooks.graph.spec.namespace_prefix import TAKEN, decide_prefix
 from hooks.graph.workers.changes import find_changed_pods
 from hooks.graph.workers.generation import Generation, WorkerSpecs, plan_generation, read_worker_specs
 from hooks.graph.workers.live_components import find_added, find_live, find_trusted, find_workers
 from hooks.graph.workers.sight import Sight, judge_sight
 from hooks.ground.errors import InvalidSpec
+from hooks.ground.k8s.json_values import clean_json
 from hooks.ground.k8s.types import (
     GroupVersionKind,
     Json,

@@ -18,9 +18,9 @@ from hooks.graph.report.progress import GraphProgress
 from hooks.graph.report.rollout import describe_rollout, name_namespaces, report_rollout
 from hooks.graph.seen.grove_names import SET_NAME
 from hooks.graph.seen.observe import ObservedGraph
-from hooks.graph.spec.components import clean_json
 from hooks.ground import contract
 from hooks.ground.k8s.conditions import READY, Condition, Truth, merge_conditions
+from hooks.ground.k8s.json_values import clean_json
 from hooks.ground.k8s.not_ready import Cause, Explanation, NotReadyReason, rank_reason, sort_causes
 from hooks.ground.k8s.types import Json
 from hooks.ground.problems import Problem, join_texts

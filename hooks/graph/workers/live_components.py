@@ -7,8 +7,8 @@ from hooks.component.spec.kept_fields import find_frontend_container
 from hooks.component.spec.projection import with_suffix
 from hooks.component.spec.subject import ComponentType
 from hooks.graph.seen.observe import ChildComponent, ObservedGraph
-from hooks.graph.spec.components import namespace_of
 from hooks.graph.spec.namespace_prefix import TAKEN
+from hooks.graph.spec.service_metadata import namespace_of
 from hooks.graph.workers.sight import is_seeing, read_hand_set, versions_of_frontends
 from hooks.ground import contract
 from hooks.ground.errors import InvalidSpec
