@@ -6,7 +6,7 @@ The profiler makes up another name at each run, and does not see `overrides.dgd`
 from collections.abc import Mapping
 from dataclasses import replace
 
-from hooks.graph.spec.components import clean_json
+from hooks.ground.k8s.json_values import clean_json
 from hooks.ground.k8s.types import Json, Manifest
 from hooks.language.api.conversion import Version, convert
 from hooks.language.api.graph_request import GraphRequest
