@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from hooks.graph.spec.components import clean_json
+from hooks.ground.k8s.pods import single_variables
 from hooks.ground.k8s.types import Json, Manifest
 from hooks.language.api.conversion import Version, convert
 from hooks.language.api.graph_request import GraphRequest
@@ -41,7 +42,7 @@ def _finish(graph: Manifest, name: str, release: str) -> Manifest:
     services = spec.get("services")
     if release and isinstance(services, Mapping):
         spec = {**spec, "services": {key: _with_release(one, release) for key, one in services.items()}}
-    return {**graph, "metadata": {**graph["metadata"], "name": name}, "spec": spec}
+    return {**graph, "metadata": {**graph["metadata"], "name": name}, "spec": single_variables(spec)}
 
 
 def _with_release(service: Json, release: str) -> Json:
