@@ -7,10 +7,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from hooks.graph.spec.components import clean_json
+from hooks.ground import contract
 from hooks.ground.k8s.pods import single_variables
 from hooks.ground.k8s.types import Json, Manifest
-from hooks.language.api.conversion import Version, convert
 from hooks.language.api.graph_request import GraphRequest
+from hooks.language.versions import convert
 from hooks.request.rules.asked_rules import graph_name
 from hooks.request.seen.generated_graph import GeneratedObjects
 from hooks.request.spec.asked import part_of, read_asked
@@ -32,7 +33,7 @@ def finish_graph(request: GraphRequest, found: GeneratedObjects) -> GeneratedObj
     return replace(
         found,
         graph=graph,
-        written=convert(graph, Version.BETA) if written is not None else None,
+        written=convert(graph, contract.BETA_VERSION) if written is not None else None,
         remarks=(*found.remarks, *remarks),
     )
 
