@@ -66,7 +66,9 @@ SEES_V1BETA1 = frozenset(
 Profilers of 1.x read requests of v1beta1, and write graphs of it."""
 
 
-CONVERTING = ("hooks.language.conversion", "hooks.language.v1beta1", "hooks.language.versions")
+CONVERTERS = ("hooks.language.conversion", "hooks.language.v1beta1.conversion", "hooks.language.versions")
+"""What converts objects."""
+CONVERTING = (*CONVERTERS, "hooks.language.v1beta1")
 
 
 def module_of(path: Path) -> str:
@@ -155,10 +157,8 @@ def test_no_modules_of_the_language_import_each_other_in_a_circle() -> None:
 
 
 def test_operator_decides_on_v1alpha1() -> None:
-    operator = [path for path in FILES if not is_in(module_of(path), (*TOOLS, "hooks.language.versions"))]
-    found = {
-        module_of(path) for path in operator for name in imports_of(path) if is_in(name, ["hooks.language.versions"])
-    }
+    operator = [path for path in FILES if not is_in(module_of(path), (*TOOLS, *CONVERTING, "hooks.language.crds"))]
+    found = {module_of(path) for path in operator for name in imports_of(path) if is_in(name, CONVERTERS)}
     assert found == SEES_V1BETA1
 
 

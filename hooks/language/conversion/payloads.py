@@ -27,7 +27,7 @@ class Keys:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Retired:
+class FormerKeys:
     """Annotations in which former releases kept single fields, and the kept spec that they say.
 
     `read` gets the annotations, and what gives a text's object, {} if it has none.
@@ -54,7 +54,7 @@ def can_save(document: ReadManifest) -> bool:
     return isinstance(metadata.get("annotations"), dict | None)
 
 
-def take_saved(document: ReadManifest, keys: Keys, former: Retired | None = None) -> Saved:
+def take_saved(document: ReadManifest, keys: Keys, former: FormerKeys | None = None) -> Saved:
     """Read the conversion's annotations of an object that can have annotations, and take them away."""
     metadata = document.get("metadata") or _EMPTY
     annotations = metadata.get("annotations") or _EMPTY

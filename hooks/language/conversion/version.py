@@ -12,7 +12,7 @@ from hooks.ground.k8s.types import Json, Manifest, ReadManifest
 from hooks.ground.problems import FieldPath, Problem, Rule
 from hooks.language.api.resources import CustomResource
 from hooks.language.cel.expressions import CelRule
-from hooks.language.conversion.payloads import Keys, Retired
+from hooks.language.conversion.payloads import FormerKeys, Keys
 from hooks.language.conversion.sides import Side
 
 Fields = Mapping[str, Json]
@@ -53,7 +53,7 @@ class Version:
     cel: Callable[[], Mapping[str, tuple[CelRule, ...]]]
     rules: Callable[[], VersionRules]
     written_path: Callable[[FieldPath, ReadManifest, Callable[[ReadManifest], Manifest]], FieldPath]
-    retired: Mapping[str, Retired] = field(default_factory=dict)
+    retired: Mapping[str, FormerKeys] = field(default_factory=dict)
     """Annotations of former releases in objects of the version, by kind."""
 
     @property

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 
 from hooks.ground import contract
 from hooks.ground.k8s.types import Json
-from hooks.language.conversion.payloads import Retired
+from hooks.language.conversion.payloads import FormerKeys
 
 _PREFIX = contract.CONVERSION_PREFIXES[contract.GRAPH_REQUEST.kind]
 _DISCOVERY, _CLAIM = f"{_PREFIX}enable-gpu-discovery", f"{_PREFIX}output-pvc"
@@ -32,8 +32,8 @@ def _read(annotations: Mapping[str, Json], read: Callable[[Json], Mapping[str, J
     return {key: value for key, value in spec.items() if value}
 
 
-RETIRED: Mapping[str, Retired] = {
-    contract.GRAPH_REQUEST.kind: Retired(
+RETIRED: Mapping[str, FormerKeys] = {
+    contract.GRAPH_REQUEST.kind: FormerKeys(
         names=frozenset({_DISCOVERY, _CLAIM, _REFERENCE, _CONFIG, _OVERRIDES}), read=_read
     )
 }
