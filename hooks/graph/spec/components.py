@@ -16,7 +16,7 @@ from hooks.graph.spec.service_metadata import common_annotations, namespace_of, 
 from hooks.ground import contract
 from hooks.ground.errors import InvalidSpec
 from hooks.ground.k8s.json_values import clean_json
-from hooks.ground.k8s.pods import literal_env, merge_env
+from hooks.ground.k8s.pods import literal_env, merge_env, single_variables
 from hooks.ground.k8s.types import Json, Manifest, build_manifest, build_metadata
 from hooks.ground.problems import SPEC, FieldPath, Key, Problem
 from hooks.language.api.component_spec import ComponentSpec, Resources
@@ -72,6 +72,7 @@ def plan_component(
     labels = dict(sorted({**_generation_labels(around.suffix), **service_labels(graph, service)}.items()))
     annotations = _annotations(graph, spec, around)
     envs, overrides = _configured_envs(graph, service, spec, written.get("envs") or [])
+    written = single_variables(written)
     if around.suffix and find_env([*envs, *(spec.main_container.get("env") or ())], contract.WORKER_SUFFIX) is None:
         envs = [*envs, *literal_env({contract.WORKER_SUFFIX: around.suffix})]
     fields: dict[str, Json] = {
@@ -82,7 +83,7 @@ def plan_component(
         "replicas": _replicas(spec, overrides, around.replicas),
         **({"annotations": annotations} if annotations else {}),
         **_pod_metadata(graph, spec, written),
-        **({"envs": envs} if envs else {}),
+        **(single_variables({"envs": envs}) if envs else {}),
         **({"backendFramework": graph.spec.backend_framework} if graph.spec.backend_framework else {}),
         **_typed_fields(graph, spec, written, around.ingress),
         **_worker_type(spec, around),

@@ -70,6 +70,11 @@ SHARED_MEMORY = _slip(
     "{path}: {value!r} is not used, and {used} is there instead, because {other} sets the size of /dev/shm; remove "
     "one of them",
 )
+VARIABLE_TWICE = _slip(
+    "variable-twice",
+    "{path}: the variable {name} stands at {other} too, where it has no effect, because the last of equal names "
+    "counts; remove one of them",
+)
 PLANNER_CONFIG = _slip(
     "planner-config",
     "{path}: a planner of Dynamo {version} takes --config alone, with JSON or the path of a file, and ends without it; "

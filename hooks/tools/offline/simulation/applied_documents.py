@@ -19,7 +19,7 @@ class DocumentRefused(Exception):
 def admit_custom(obj: Manifest) -> Manifest:
     """A custom resource as the API server stores it; kinds of other API groups stay unchanged.
 
-    The rules that a real server evaluates in CEL (`hooks.language.crds.cel_rules`) are not checked here: the hooks
+    The rules that a real server evaluates in CEL (`hooks.language.cel.kinds`) are not checked here: the hooks
     check them too.
 
     Raises:
