@@ -57,7 +57,7 @@ Where is …?
 * the condition Applied, and what differs: hooks/wire/policy/applied_condition.py, hooks/wire/policy/deviations.py
 * what `kubectl get` shows: hooks/language/crds/definitions.py, hooks/graph/spec/overview.py
 * new defaults that wait until a spec changes: hooks/wire/policy/held.py, hooks/wire/policy/holding.py
-* the generation of workers: hooks/graph/workers/generation.py, hooks/graph/report/rollout.py
+* the generation of workers, and their rollout: hooks/graph/workers/phases.py, hooks/graph/change/shares.py
 * a restart: hooks/graph/change/restart.py
 * which changes of a condition are Events: hooks/component/report/events.py, hooks/graph/report/events.py
 * the states of a request: hooks/request/spec/phases.py

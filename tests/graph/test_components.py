@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from hooks.graph.spec.components import clean_json
+from hooks.ground.k8s.json_values import clean_json
 from hooks.ground.k8s.pods import merge_env
 from hooks.wire.world.merge import is_stable
 from tests import make

@@ -106,8 +106,8 @@ EXTENDED_NAMESPACE = _slip(
 )
 MPI_SECRET = _slip(
     "mpi-secret",
-    "{path}: TensorRT-LLM over several nodes needs Secret {name} with {keys}, which is not among these manifests; make "
-    "sure that the cluster has it, or name another one in the setting mpi_secret",
+    "{path}: TensorRT-LLM over several nodes starts by mpirun over SSH, with {keys} of Secret {name}; these manifests "
+    "have no such Secret; create it in the cluster, or name another one in the setting mpi_secret",
 )
 BASE_IN_CAPITALS = _slip(
     "base-in-capitals",

@@ -6,8 +6,8 @@ The profiler makes up another name at each run, and does not see `overrides.dgd`
 from collections.abc import Mapping
 from dataclasses import replace
 
-from hooks.graph.spec.components import clean_json
 from hooks.ground import contract
+from hooks.ground.k8s.json_values import clean_json
 from hooks.ground.k8s.pods import single_variables
 from hooks.ground.k8s.types import Json, Manifest
 from hooks.language.api.graph_request import GraphRequest

@@ -12,11 +12,11 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from hooks.graph.rules.validate import validate_graph
-from hooks.graph.spec.components import clean_json
 from hooks.ground import contract
 from hooks.ground.errors import InvalidSpec
 from hooks.ground.k8s import kinds
 from hooks.ground.k8s.hashing import canonical_json
+from hooks.ground.k8s.json_values import clean_json
 from hooks.ground.k8s.names import is_subdomain
 from hooks.ground.k8s.types import Json, Manifest, ReadManifest
 from hooks.ground.k8s.yaml_bounds import STORED

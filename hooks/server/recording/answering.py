@@ -26,7 +26,6 @@ from hooks.server.recording.calls import Answered, RecordedCall
 from hooks.server.serving.origin import CallOrigin
 from hooks.wire.metacontroller.protocol import ObjectQuery, QueryAnswer
 from hooks.wire.metacontroller.queries import ObjectSource, read_answers
-from hooks.wire.metacontroller.shapes import misshapen_refused
 from hooks.wire.metacontroller.wire import (
     parse_customize_request,
     parse_sync_request,
@@ -86,13 +85,11 @@ def answer_request(path: str, body: bytes, facts: Facts, asked: Asked = _NOTHING
     try:
         if stage == "customize":
             question = parse_customize_request(body, hook.kind)
-            with misshapen_refused(question):
-                text = write_customize_answer(hook.customize(question, facts))
+            text = write_customize_answer(hook.customize(question, facts))
             return Answered(code=200, answer=orjson.loads(text))
         function = hook.finalize if stage == "finalize" and hook.finalize is not None else hook.sync
         call = parse_sync_request(body, hook.kind, decorator=hook.is_decorator)
-        with misshapen_refused(call):
-            text = write_sync_answer(function(call, facts), call.children, decorator=hook.is_decorator)
+        text = write_sync_answer(function(call, facts), call.children, decorator=hook.is_decorator)
     except HookError as error:
         return Answered(code=error.status, answer=str(error))
     return Answered(code=200, answer=orjson.loads(text))

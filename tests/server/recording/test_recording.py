@@ -159,19 +159,6 @@ def test_server_keeps_calls_for_its_owner_alone_and_the_same_call_once(tmp_path:
     assert (call.path, call.parent, call.answered.code) == ("/graph/sync", "DynamoGraphDeployment default/g", 200)
 
 
-def test_call_with_a_misshapen_value_is_kept_with_its_refusal(tmp_path: Path) -> None:
-    parent = {**graph(), "status": {"conditions": "x"}}
-    for path in ("/graph/sync", "/component/customize"):
-        assert serve(tmp_path).post(path, json=make.wire_request(parent)).status_code == 400
-    for _, call in read_calls(tmp_path):
-        sentence = "the request cannot be read: conditions of status of the parent is a string, should be an array"
-        assert call.answered.code == 400
-        assert sentence in call.answered.answer
-        assert replay_call(call, {}) == call.answered
-        assert SECRET not in write_call(call).decode()
-    assert {call.path for _, call in read_calls(tmp_path)} == {"/graph/sync"}
-
-
 def test_directory_that_cannot_be_written_fails_no_call_and_is_named_once(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
