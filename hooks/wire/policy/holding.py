@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable, Mapping
 from hooks.ground import contract
 from hooks.ground.k8s import kinds, pod_sets
 from hooks.ground.k8s.conditions import Condition
+from hooks.ground.k8s.pods import single_variables
 from hooks.ground.k8s.types import (
     GroupVersionKind,
     Json,
@@ -55,7 +56,7 @@ def find_held(wanted: Manifest, live: ReadManifest | None) -> Manifest | None:
     if live is None or is_deleting(live):
         return None
     applied = read_last_applied(live)
-    return None if applied is None else _choose_held(wanted, applied)
+    return None if applied is None else _choose_held(wanted, single_variables(applied))
 
 
 def _choose_held(wanted: Manifest, applied: ReadManifest) -> Manifest | None:
@@ -75,7 +76,7 @@ def keep_applied(wanted: Manifest, live: ReadManifest | None) -> Manifest | None
 
 
 def _hold(applied: ReadManifest, wanted: ReadManifest) -> Manifest:
-    held, strategy = pod_sets.with_replicas_of(applied, wanted), wanted["spec"].get(_STRATEGY)
+    held, strategy = pod_sets.with_replicas_of(single_variables(applied), wanted), wanted["spec"].get(_STRATEGY)
     spec = {key: value for key, value in held["spec"].items() if key != _STRATEGY}
     return {**held, "spec": spec if strategy is None else {**spec, _STRATEGY: strategy}}
 

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from hooks.language.api.conversion import Version, convert
+from hooks.ground import contract
+from hooks.language.versions import convert
 from hooks.tools.offline.explain.experiments import measure
 from hooks.tools.offline.explain.explaining import BuiltDocument, explain_all
 from hooks.tools.offline.explain.inputs import Input, list_inputs
@@ -57,7 +58,7 @@ def test_every_leaf_of_an_example_has_an_origin(path: Path) -> None:
 def test_every_leaf_of_an_example_in_v1beta1_has_an_origin(tmp_path: Path) -> None:
     [written] = load_manifests([str(EXAMPLES / "vllm-disagg-planner.yaml")], "").documents
     file = tmp_path / "graph.yaml"
-    file.write_text(format_as_given([convert(written.object, Version.BETA)]))
+    file.write_text(format_as_given([convert(written.object, contract.BETA_VERSION)]))
     [case] = cases_of(file, WITHOUT_GROVE)
     assert find_unexplained(case, list_inputs(case.build, case.document)) == set()
     place = place_in(case, "Deployment/vllm-planner-vllmdecodeworker: spec.template.spec.containers[main].image")

@@ -13,7 +13,8 @@ from hooks.server.recording.answering import Heard
 from hooks.server.recording.keeping import Keeper
 from hooks.server.serving.web import ServedBy
 from hooks.tools.offline.manifests.together import load_together
-from hooks.tools.offline.simulation.run import SimulationPlan, apply_documents, build_cluster
+from hooks.tools.offline.simulation.applied_documents import apply_documents
+from hooks.tools.offline.simulation.plan import SimulationPlan, build_cluster
 from hooks.wire.policy import held
 from tests.sequences.calls import forget
 
