@@ -19,17 +19,17 @@ class Budget:
 BUDGETS = {
     "hooks": Budget(
         modules=("hooks.server.commands.serve", "hooks.server.app"),
-        lines=40_000,
+        lines=40_747,
         reason="All five kinds, whose calls are made by the same server, and what conversion, rules and clients need.",
     ),
     "admission": Budget(
         modules=("hooks.server.commands.serve_admission", "hooks.server.admission.app"),
-        lines=10_000,
-        reason="Rules and schemas are loaded by the first review.",
+        lines=13_071,
+        reason="Clients and what every server has; rules and schemas are loaded by the first review.",
     ),
     "prober": Budget(
         modules=("hooks.server.commands.prober", "hooks.server.prober.app"),
-        lines=10_000,
+        lines=8_277,
         reason="It loads none of the hooks.",
     ),
 }
@@ -39,9 +39,9 @@ COUNT = """
 import importlib, pathlib, sys
 for name in sys.argv[1:]:
     importlib.import_module(name)
-loaded = [(name, module.__file__) for name, module in sys.modules.items() if name.partition(".")[0] == "hooks"]
-for name, file in loaded:
-    print(name, len(pathlib.Path(file).read_text().splitlines()))
+for name, module in list(sys.modules.items()):
+    if name.partition(".")[0] == "hooks" and module.__file__:
+        print(name, len(pathlib.Path(module.__file__).read_text().splitlines()))
 """
 
 
