@@ -32,6 +32,7 @@ SHELL = (
     "hooks.tools.operating.exec_plugin",
     "hooks.tools.operating.kubeconfig",
     "hooks.wire.metacontroller.install_files",
+    "hooks.wire.metacontroller.plan_cache",
     "hooks.wire.metacontroller.request_body",
     "hooks.wire.metacontroller.resting",
 )

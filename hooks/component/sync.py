@@ -1,7 +1,6 @@
 """The component hook's sync and customize: the stages in order. The deletion is in `removal`."""
 
 from dataclasses import dataclass
-from functools import lru_cache
 
 from hooks.component.build import Built, build_component
 from hooks.component.change.holding import hold_component, mark_workloads
@@ -23,7 +22,8 @@ from hooks.language.api.base import read_parent
 from hooks.language.api.component import ComponentDeployment
 from hooks.language.validation.reading import add_problems
 from hooks.wire.metacontroller.last_applied import last_applied_children
-from hooks.wire.metacontroller.parent_key import CACHED_PARENTS, make_parent_key, read_parent_key
+from hooks.wire.metacontroller.parent_key import make_parent_key, read_parent_key
+from hooks.wire.metacontroller.plan_cache import cached_by_parent
 from hooks.wire.metacontroller.protocol import CustomizeRequest, RelatedRule, SyncAnswer, SyncRequest
 from hooks.wire.policy.applied_condition import judge_deviations
 from hooks.wire.policy.held import digest_component
@@ -64,7 +64,7 @@ def customize(request: CustomizeRequest, facts: Facts) -> list[RelatedRule]:
     return [] if problems else resolve_related(request, component, facts.settings)
 
 
-@lru_cache(maxsize=2 * CACHED_PARENTS)
+@cached_by_parent(times=4)
 def _read(parent_key: bytes) -> tuple[ComponentDeployment, tuple[Problem, ...]]:
     """The component, and its problems in a fixed order.
 
@@ -93,7 +93,7 @@ class ComponentGrounds:
         return hash(self.parent_key)
 
 
-@lru_cache(maxsize=2 * CACHED_PARENTS)
+@cached_by_parent(times=4)
 def plan_on(grounds: ComponentGrounds) -> tuple[ComponentPlan, Built]:
     """The plan of a component without problems, and its marked children, built once."""
     component, _ = _read(grounds.parent_key)

@@ -1,7 +1,5 @@
 """The request hook: the stages in order, nothing else."""
 
-from functools import lru_cache
-
 from hooks.ground.errors import InvalidSpec
 from hooks.ground.k8s import kinds
 from hooks.ground.k8s.types import Json
@@ -23,7 +21,8 @@ from hooks.request.seen.observe import ObservedRequest, observe, query_job_pods
 from hooks.request.seen.previous import PreviousRequestStatus
 from hooks.request.spec.phases import FIXED_STATES, JobState, Position, RequestState
 from hooks.request.spec.profiler_config import uses_ai_configurator
-from hooks.wire.metacontroller.parent_key import CACHED_PARENTS, make_parent_key, read_parent_key
+from hooks.wire.metacontroller.parent_key import make_parent_key, read_parent_key
+from hooks.wire.metacontroller.plan_cache import cached_by_parent
 from hooks.wire.metacontroller.protocol import CustomizeRequest, RelatedRule, SyncAnswer, SyncRequest
 from hooks.wire.policy.looking import Lookup, plan_look, reads_on_demand
 
@@ -101,7 +100,7 @@ def _plan_lookup(request: SyncRequest, seen: ObservedRequest, facts: Facts) -> L
     return Lookup(queries=(query,) if look.is_due else (), later=() if look.is_due else (query,), seconds=look.seconds)
 
 
-@lru_cache(maxsize=CACHED_PARENTS)
+@cached_by_parent()
 def _read(parent_key: bytes, settings: Settings) -> GraphRequest:
     """The request.
 

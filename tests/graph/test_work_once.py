@@ -73,7 +73,7 @@ def test_pod_clique_set_is_planned_again_only_when_the_first_pod_serves() -> Non
         for good in (0, 1, 2)
     ]
     assert len(set(messages)) == 3
-    assert graph_planning.plan_on.cache_info().misses == 2
+    assert graph_planning.plan_on.misses == 2
 
 
 @pytest.mark.parametrize("settings", [{}, {"effect_scale": "off"}, {"explain_pods": "off"}], ids=str)

@@ -6,7 +6,7 @@ and what the workers' generation follows from are remembered by all that they de
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial
+from functools import partial
 
 from hooks.component.spec.kept_fields import find_frontend_containers
 from hooks.graph.build import build_children
@@ -32,12 +32,13 @@ from hooks.ground.settings import Settings
 from hooks.language.api.graph import GraphDeployment
 from hooks.language.validation.reading import validate_parent
 from hooks.wire.metacontroller.children import Children
-from hooks.wire.metacontroller.parent_key import CACHED_PARENTS, read_parent_key
+from hooks.wire.metacontroller.parent_key import read_parent_key
+from hooks.wire.metacontroller.plan_cache import cached_by_parent
 from hooks.wire.metacontroller.protocol import SyncRequest
 from hooks.wire.policy.holding import takes_new_defaults
 
 
-@lru_cache(maxsize=CACHED_PARENTS)
+@cached_by_parent()
 def read_valid(
     parent_key: bytes, installed: frozenset[GroupVersionKind], standing: GraphPath | None, known_set: str
 ) -> tuple[GraphDeployment, Mapping[str, Mapping[str, Json]]]:
@@ -74,7 +75,7 @@ class GraphGrounds:
         return hash(self.parent_key)
 
 
-@lru_cache(maxsize=CACHED_PARENTS)
+@cached_by_parent()
 def plan_on(grounds: GraphGrounds) -> tuple[GraphPlan, Children]:
     """The plan and its children, built once."""
     seen = grounds.seen
@@ -84,7 +85,7 @@ def plan_on(grounds: GraphGrounds) -> tuple[GraphPlan, Children]:
     return plan, Children(mark_workloads(plan, build_children(plan), parent, grounds.restarts))
 
 
-@lru_cache(maxsize=CACHED_PARENTS)
+@cached_by_parent()
 def _judge_sight(grounds: GraphGrounds, trusted: frozenset[str]) -> Sight:
     seen = grounds.seen
     graph, services = read_valid(grounds.parent_key, seen.installed, seen.standing, seen.grove.set_name)
@@ -93,7 +94,7 @@ def _judge_sight(grounds: GraphGrounds, trusted: frozenset[str]) -> Sight:
     return judge_sight(graph, frontends, takes_bare=takes_bare, trusted=trusted)
 
 
-@lru_cache(maxsize=CACHED_PARENTS)
+@cached_by_parent()
 def _read_specs(parent_key: bytes, workers: tuple[str, ...]) -> WorkerSpecs:
     return read_worker_specs(read_parent_key(parent_key), workers)
 

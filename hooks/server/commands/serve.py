@@ -23,6 +23,7 @@ from hooks.server.serving.logs import logger, set_up_logging
 from hooks.server.serving.server import ServerOptions, WsgiApp, run_server
 from hooks.server.serving.web import Record, ServedBy
 from hooks.wire.metacontroller.effects import effects_of_api_server, without_api_server
+from hooks.wire.metacontroller.plan_cache import cache_graphs
 
 _ADMISSION = (
     "admission is a process of its own now: "
@@ -86,6 +87,7 @@ def serve(
     _expect_namespace(settings)
     read_prober_token()  # refused here, once, instead of in every worker
     set_up_logging(settings.log_level)
+    cache_graphs(settings.cached_graphs)
     callers, relay = tokens.admit(bind, settings), tokens.admit_hooks_pods(settings)
     port = int(bind.rpartition(":")[2])
     served = ServedHooks(
