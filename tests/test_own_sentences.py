@@ -38,6 +38,7 @@ FOREIGN = {
     "hooks.language.crds.cel": "characters that a literal of CEL must escape",
     "hooks.tools.offline.diff.markdown": "characters that Markdown must escape",
     "hooks.tools.offline.replay.wording": "no sentence: it blanks names, so that lines can be equal",
+    "hooks.tools.operating.upgrade.wording": "no sentence: it blanks names, so that lines can be equal",
     "hooks.request.seen.profiler_output": "the profiler's report",
     "hooks.ground.k8s.container_reasons": "messages of the kubelet and of registries",
     "hooks.tools.offline.manifests.directories": "the files of Helm and Kustomize",

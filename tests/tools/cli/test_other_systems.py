@@ -29,6 +29,7 @@ SAYS: dict[str, tuple[tuple[str, ...], str]] = {
     "schema": (("DynamoModel",), "modelName"),
     "controllers": ((), "kind: CompositeController"),
     "doctor": (ADDRESS, "does not answer: Connection refused"),
+    "upgrade-plan": (ADDRESS, "does not answer: Connection refused"),
     "migrate": (("--all-namespaces", *ADDRESS), "does not answer: Connection refused"),
     "replay": (("calls",), "1 call about 1 object"),
     "prepare-uninstall": (ADDRESS, "127.0.0.1"),

@@ -2,46 +2,18 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from hooks.ground.k8s.messages import one_line
 from hooks.ground.k8s.types import Json
 from hooks.ground.problems import HERE
 from hooks.server.recording.calls import Answered
 from hooks.tools.offline.diff.fields import FieldChange, compare_values
-from hooks.tools.offline.diff.wording import describe_field, show
+from hooks.tools.offline.diff.wording import describe_field
+from hooks.tools.operating.upgrade.statuses import ConditionChange, Statement
 
 _CHILDREN = frozenset({"children", "attachments"})
 _LONGEST = 300
 _STATUS = "status"
-
-
-class Statement(NamedTuple):
-    """What a condition says; times and generations are left out."""
-
-    status: str
-    reason: str
-    message: str
-
-    @property
-    def name(self) -> str:
-        """`False (RollingOut)`."""
-        return f"{self.status} ({self.reason})" if self.reason else self.status
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ConditionChange:
-    """A condition that says something else; None where there is none of that type."""
-
-    type: str
-    old: Statement | None
-    new: Statement | None
-
-    def __str__(self) -> str:
-        """`Ready: True (AllReady) → False (RollingOut)`; the messages only if nothing else differs."""
-        if self.old and self.new and self.old[:2] == self.new[:2]:
-            return f"{self.type}: {show(self.old.message)} → {show(self.new.message)}"
-        return f"{self.type}: {_name(self.old)} → {_name(self.new)}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,10 +73,6 @@ def describe_failure(recorded: Answered, answered: Answered) -> str:
 
 def _describe(answered: Answered) -> str:
     return "200" if answered.code == 200 else one_line(f"{answered.code} {answered.answer}", _LONGEST)
-
-
-def _name(said: Statement | None) -> str:
-    return "(none)" if said is None else said.name
 
 
 def _conditions(answer: Mapping[str, Json]) -> dict[str, Statement]:

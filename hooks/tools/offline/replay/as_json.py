@@ -2,9 +2,10 @@
 
 from hooks.ground.k8s.types import Json
 from hooks.tools.offline.diff.as_json import write_field, write_id, write_json, write_notice
-from hooks.tools.offline.replay.answers import AnswerChange, ConditionChange, Statement
+from hooks.tools.offline.replay.answers import AnswerChange
 from hooks.tools.offline.replay.plan import Held, Replay
 from hooks.tools.offline.replay.wording import summarize
+from hooks.tools.operating.upgrade.statuses import ConditionChange, Statement
 
 
 def write_replay(replay: Replay) -> dict[str, Json]:
