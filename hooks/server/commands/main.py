@@ -33,7 +33,6 @@ class LazyGroup(click.Group):
         "doctor": "Check an installation, or list what a new one still needs.",
         "upgrade-plan": "Show what this version, with these settings, does to what runs.",
         "migrate": "Take over the objects of a Go operator, or show what that would change.",
-        "replay": "Show where this version's answers differ from recorded ones.",
         "serve": "Serve the hooks over HTTP.",
         "serve-admission": "Serve admission over HTTPS.",
         "certificates": "Make and renew the certificate of admission.",
