@@ -23,7 +23,7 @@ from bench.load import NEW_EACH_TIME, renew
 from bench.server import run_server
 from hooks.ground import contract
 from hooks.ground.k8s.types import Manifest
-from hooks.language.api.conversion import Version, convert
+from hooks.language.versions import convert
 from hooks.server.admission.conversion import PATH
 from hooks.server.serving.memory import freeze_memory
 
@@ -99,21 +99,23 @@ def build_cases(services: int) -> list[Case]:
     again, changed = _write_stored(services, "same"), _write_stored(services, NEW_EACH_TIME)
     return [
         Case(
-            name=f"to {version.value}, {services} services, {what}",
+            name=f"to {version}, {services} services, {what}",
             path=PATH,
-            body=write_review(graph if version is Version.BETA else convert(graph, Version.BETA), version),
+            body=write_review(
+                graph if version == contract.BETA_VERSION else convert(graph, contract.BETA_VERSION), version
+            ),
             children=0,
         )
-        for version in (Version.BETA, Version.ALPHA)
+        for version in (contract.BETA_VERSION, contract.VERSION)
         for what, graph in (("read again", again), ("all changed", changed))
     ]
 
 
-def write_review(graph: Manifest, version: Version) -> bytes:
+def write_review(graph: Manifest, version: str) -> bytes:
     """The body that the API server posts."""
     request = {
         "uid": "00000000-0000-4000-8000-000000000000",
-        "desiredAPIVersion": f"{contract.GROUP}/{version.value}",
+        "desiredAPIVersion": f"{contract.GROUP}/{version}",
         "objects": [graph],
     }
     return orjson.dumps({"apiVersion": "apiextensions.k8s.io/v1", "kind": "ConversionReview", "request": request})

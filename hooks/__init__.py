@@ -5,8 +5,9 @@ import points to the same room or to an earlier one of this list (`tests/test_la
 
 * `ground`: what all others stand on. `k8s`, `problems` and `errors` know nothing of Dynamo; `contract` has what other
   programs read, `settings` the settings.
-* `language`: the custom resources. `api` has their types and versions, `crds` their definitions, `rules` the words of
-  all rules, `validation` how rules judge an object.
+* `language`: the custom resources. `api` has their types in v1alpha1, `rules` the words of all rules, `cel` the rules
+  that the API server evaluates. Another version is a folder, as `v1beta1`; `conversion` has what all of them need to
+  convert objects, `versions` lists them. `crds` has the definitions, `validation` how rules judge an object.
 * `wire`: Metacontroller. `metacontroller` has its messages, `world` what it and Kubernetes do to objects, `policy` what
   all hooks decide alike.
 * `component`, `graph`, `model`, `request`, `adapter`: the five kinds, a hook each. Begin with `sync`: it calls the
@@ -27,15 +28,16 @@ Where is …?
 
 * the route of a hook: hooks/server/routes.py
 * a field of a custom resource: hooks/language/api/component_spec.py, hooks/language/api/graph.py
-* a field in v1beta1, and what differs: hooks/language/api/v1beta1, hooks/language/api/conversion
-* which versions are read, and which is stored: hooks/language/crds/served_versions.py, hooks/language/crds/versions.py
+* a field in v1beta1, and what differs: hooks/language/v1beta1/models, hooks/language/v1beta1/conversion
+* which versions are served: hooks/language/versions/__init__.py
+* which version is stored: hooks/language/crds/versions.py
 * a setting: hooks/ground/settings/__init__.py, hooks/ground/settings/types.py
 * a label, an annotation, a port that other programs read: hooks/ground/contract.py
 * the name of an object: hooks/wire/policy/identity.py
 * the words of a rule: hooks/language/rules
 * the check behind a rule, of a component or its pod: hooks/component/rules
 * the check behind a rule, of a graph: hooks/graph/rules
-* a rule as CEL: hooks/language/crds/cel_rules.py, hooks/language/crds/cel_v1beta1.py
+* a rule as CEL: hooks/language/cel/kinds.py, hooks/language/v1beta1/cel.py
 * a warning about a slip: hooks/component/rules/slips.py, hooks/tools/offline/manifests/across.py
 * a feature that is refused by name: hooks/component/rules/preview.py, hooks/language/rules/preview.py
 * a default of a component's type (command, port, probe, variable): hooks/component/pod/defaults
@@ -55,7 +57,7 @@ Where is …?
 * the condition Applied, and what differs: hooks/wire/policy/applied_condition.py, hooks/wire/policy/deviations.py
 * what `kubectl get` shows: hooks/language/crds/definitions.py, hooks/graph/spec/overview.py
 * new defaults that wait until a spec changes: hooks/wire/policy/held.py, hooks/wire/policy/holding.py
-* the generation of workers: hooks/graph/workers/generation.py, hooks/graph/report/rollout.py
+* the generation of workers, and their rollout: hooks/graph/workers/phases.py, hooks/graph/change/shares.py
 * a restart: hooks/graph/change/restart.py
 * which changes of a condition are Events: hooks/component/report/events.py, hooks/graph/report/events.py
 * the states of a request: hooks/request/spec/phases.py

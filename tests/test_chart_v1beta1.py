@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 from hooks.ground import contract
-from hooks.language.api.conversion import CONVERTIBLE_KINDS
+from hooks.language.versions import CONVERTIBLE_KINDS
 from hooks.server.commands.main import main
 from tests.installation import named, of_kind, rights
 from tests.test_chart import hook_events, refusal, render, template

@@ -9,13 +9,14 @@ from pathlib import Path
 import pytest
 import yaml
 
-from hooks.language.crds.definitions import build_crds, build_v1beta1_versions
+from hooks.language.crds.definitions import build_crds, build_version_entries
+from hooks.language.versions import V1BETA1 as BESIDE
 from tests.language.crds.reading import BY_KIND, DCD, DGD, DGDR, DGDSA, DM, DWM, KINDS, Node, node_at, root_of, walk
 
 CRDS = Path(__file__).parent.parent / "crds"
 CHARTS_ENTRIES = CRDS.parent / "chart" / "files" / "v1beta1"
 """The entries of v1beta1, which the chart adds to the files where its value `v1beta1.enabled` is true."""
-V1BETA1 = build_v1beta1_versions()
+V1BETA1 = build_version_entries(BESIDE)
 CLIENT_SIDE_APPLY_BYTES = 262_144
 HEADER = "# Generated from hooks/language/api: pytest tests/test_crds.py --update-golden\n"
 

@@ -64,6 +64,11 @@ SEES_V1BETA1 = frozenset(
 Profilers of 1.x read requests of v1beta1, and write graphs of it."""
 
 
+CONVERTERS = ("hooks.language.conversion", "hooks.language.v1beta1.conversion", "hooks.language.versions")
+"""What converts objects."""
+CONVERTING = (*CONVERTERS, "hooks.language.v1beta1")
+
+
 def module_of(path: Path) -> str:
     parts = path.relative_to(ROOT).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
@@ -141,14 +146,17 @@ def test_no_doors_import_each_other_in_a_circle() -> None:
     list(TopologicalSorter(arrows).static_order())  # raises CycleError with the circle
 
 
+def test_no_modules_of_the_language_import_each_other_in_a_circle() -> None:
+    """Imports within functions count too."""
+    files = [path for path in FILES if is_in(module_of(path), ["hooks.language"])]
+    modules = {module_of(path) for path in files}
+    arrows = {module_of(path): modules.intersection(imports_of(path)) - {module_of(path)} for path in files}
+    list(TopologicalSorter(arrows).static_order())  # raises CycleError with the circle
+
+
 def test_operator_decides_on_v1alpha1() -> None:
-    operator = [path for path in FILES if not is_in(module_of(path), (*TOOLS, "hooks.language.api.conversion"))]
-    found = {
-        module_of(path)
-        for path in operator
-        for name in imports_of(path)
-        if is_in(name, ["hooks.language.api.conversion"])
-    }
+    operator = [path for path in FILES if not is_in(module_of(path), (*TOOLS, *CONVERTING, "hooks.language.crds"))]
+    found = {module_of(path) for path in operator for name in imports_of(path) if is_in(name, CONVERTERS)}
     assert found == SEES_V1BETA1
 
 

@@ -21,13 +21,11 @@ def test_no_two_classes_have_the_same_name_but_those_of_the_two_versions_of_the_
 def is_pair_of_versions(places: list[str]) -> bool:
     """Whether the one is a model of v1alpha1 and the other of v1beta1."""
     return (
-        len(places) == 2
-        and all(place.startswith("language/api/") for place in places)
-        and sum(BETA in p for p in places) == 1
+        len(places) == 2 and places[0].startswith("language/api/") and places[1].startswith(f"language/{BETA}/models/")
     )
 
 
 def test_pair_is_one_of_each_version() -> None:
-    assert is_pair_of_versions(["language/api/graph.py", "language/api/v1beta1/graph.py"])
+    assert is_pair_of_versions(["language/api/graph.py", "language/v1beta1/models/graph.py"])
     assert not is_pair_of_versions(["language/api/graph.py", "graph/plan/graph.py"])
     assert not is_pair_of_versions(["language/api/graph.py", "language/api/preview.py"])

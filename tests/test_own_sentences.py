@@ -34,7 +34,7 @@ FOREIGN = {
     "hooks.component.rules.pod_rules.forms": "names and paths in a user's pod",
     "hooks.component.spec.runtime_names": "command lines of containers",
     "hooks.component.plan.strategy": "percentages in annotations that users write",
-    "hooks.language.crds.cel": "characters that a literal of CEL must escape",
+    "hooks.language.cel.expressions": "characters that a literal of CEL must escape",
     "hooks.tools.offline.diff.markdown": "characters that Markdown must escape",
     "hooks.tools.operating.upgrade.wording": "no sentence: it blanks names, so that lines can be equal",
     "hooks.request.seen.profiler_output": "the profiler's report",

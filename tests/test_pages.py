@@ -9,10 +9,12 @@ import pytest
 import hooks
 from hooks.ground.settings import Settings
 from hooks.server.commands.main import LazyGroup, main
+from tests.docs.worker_tables import write_worker_tables
 
 ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"
 SETTINGS = ROOT / "docs/reference/settings.md"
+ARCHITECTURE = ROOT / "docs/architecture.md"
 PAGES = (README, ROOT / "CONTRIBUTING.md", ROOT / "crds/README.md", *sorted((ROOT / "docs").rglob("*.md")))
 FOLDERS = "bench|chart|crds|docs|examples|hooks|metacontroller|tests"
 
@@ -38,6 +40,16 @@ def test_settings_table_is_that_of_the_code(request: pytest.FixtureRequest) -> N
     if request.config.getoption("--update-golden"):
         SETTINGS.write_text(expected)
     assert SETTINGS.read_text() == expected
+
+
+def test_tables_of_workers_are_those_of_the_code(request: pytest.FixtureRequest) -> None:
+    text = ARCHITECTURE.read_text()
+    pattern = re.compile(r"(<!-- workers -->\n).*?(<!-- /workers -->)", re.DOTALL)
+    expected = pattern.sub(lambda m: f"{m[1]}{write_worker_tables()}\n{m[2]}", text)
+    assert write_worker_tables() in expected
+    if request.config.getoption("--update-golden"):
+        ARCHITECTURE.write_text(expected)
+    assert ARCHITECTURE.read_text() == expected, "make golden writes the tables again"
 
 
 def test_first_screen_has_the_two_commands() -> None:

@@ -28,7 +28,7 @@ from bench.cluster.simulated import NAMESPACE, build_graph, read_ready
 from bench.page import RESULTS, write_rule_costs, write_writes
 from hooks.ground import contract
 from hooks.ground.k8s.types import Manifest
-from hooks.language.crds.cel import VALIDATIONS
+from hooks.language.cel.expressions import VALIDATIONS
 from hooks.language.crds.definitions import build_crds
 from tests.cluster import binaries
 from tests.cluster.api_client import ApiClient, wait_for

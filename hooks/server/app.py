@@ -36,7 +36,6 @@ from hooks.wire.metacontroller.effects import (
 from hooks.wire.metacontroller.protocol import SyncAnswer
 from hooks.wire.metacontroller.request_body import JsonCache
 from hooks.wire.metacontroller.resting import RestingAnswers
-from hooks.wire.metacontroller.shapes import misshapen_refused
 from hooks.wire.metacontroller.wire import (
     parse_customize_request,
     parse_sync_request,
@@ -143,9 +142,8 @@ def _answer(hook: Hook, function: Sync, context: AppContext, *, body: bytes, key
     read, expected = context.json_cache.read_call, partial(expected_keys, hook.kind)
     call = parse_sync_request(body, hook.kind, decorator=hook.is_decorator, read=read, expected=expected)
     g.parent = call.parent
-    with misshapen_refused(call):
-        g.answer = answer = _come_back(function(call, context.facts()), context.revision)
-        written = write_sync_answer(answer, call.children, decorator=hook.is_decorator, expected=expected)
+    g.answer = answer = _come_back(function(call, context.facts()), context.revision)
+    written = write_sync_answer(answer, call.children, decorator=hook.is_decorator, expected=expected)
     if key and "found" not in g:
         context.resting.keep(key, call, answer, written)
     if effects := permitted_effects(answer.effects, context.settings):
@@ -172,8 +170,7 @@ def _come_back(answer: SyncAnswer, own: str) -> SyncAnswer:
 def _customize(hook: Hook, context: AppContext) -> bytes:
     call = parse_customize_request(read_body(context.settings.max_body_bytes), hook.kind)
     g.parent = call.parent
-    with misshapen_refused(call):
-        return write_customize_answer(hook.customize(call, context.facts()))
+    return write_customize_answer(hook.customize(call, context.facts()))
 
 
 def _carry_out(effects: tuple[Effect, ...], source: EffectSource, context: AppContext) -> str:

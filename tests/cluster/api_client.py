@@ -186,7 +186,13 @@ class ApiClient:
         return answer
 
 
-def wait_for(condition: Callable[[], T | None], what: str, seconds: float = BEFORE_RESYNC, *, poll: float = 0.0) -> T:
+def wait_for(
+    condition: Callable[[], T | None],
+    what: str | Callable[[], object],
+    seconds: float = BEFORE_RESYNC,
+    *,
+    poll: float = 0.0,
+) -> T:
     """`tests.waiting.wait_for`, for no longer than an event may take: a resync would hide that one was missed."""
     return waiting.wait_for(condition, what, seconds, poll=poll)
 

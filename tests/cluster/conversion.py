@@ -9,8 +9,8 @@ from pathlib import Path
 import requests
 
 from hooks.ground import contract
-from hooks.language.api.conversion import CONVERTIBLE_KINDS
 from hooks.language.crds.definitions import build_crds
+from hooks.language.versions import CONVERTIBLE_KINDS
 from tests import third_party
 from tests.cluster.acting_hooks import grant_reads
 from tests.cluster.admission import Certificates, admission_server

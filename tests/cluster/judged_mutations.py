@@ -14,8 +14,8 @@ from hooks.component.seen.observe import observe as observe_component
 from hooks.graph.build import build_children
 from hooks.graph.plan.graph import plan_graph
 from hooks.graph.seen.observe import observe as observe_graph
-from hooks.graph.spec.components import clean_json
 from hooks.ground import contract
+from hooks.ground.k8s.json_values import clean_json
 from hooks.ground.k8s.types import Manifest, gvk_of, plural_of
 from hooks.ground.problems import Problem
 from hooks.language.api.base import read_parent

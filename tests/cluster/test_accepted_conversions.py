@@ -12,7 +12,7 @@ import yaml
 
 from hooks.ground import contract
 from hooks.ground.problems import Problem
-from hooks.language.api.conversion import CONVERTIBLE_KINDS, convert
+from hooks.language.versions import CONVERTIBLE_KINDS, convert
 from hooks.tools.offline.manifests.converting import find_refused
 from tests.cluster.api_client import ApiClient
 from tests.cluster.binaries import Binaries

@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 import yaml
 
-from hooks.language.api.conversion import Version, convert
+from hooks.ground import contract
+from hooks.language.versions import convert
 from tests.cluster.api_client import ApiClient, wait_for
 from tests.cluster.control_plane import ControlPlane
 from tests.cluster.dynamo import DYNAMO, GRAPH, is_ready, load_example, running_controllers, the_graph, wait_until_ready
@@ -296,7 +297,7 @@ def test_what_the_cluster_has_no_place_for_is_refused(
     assert refused("nowhere", graph) == ["there is no namespace nowhere"]
     namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "nowhere"}}
     assert refused("nowhere", namespace, graph) == [], "the namespace is applied too"
-    (said,) = refused(str(api.namespace), convert(graph, Version.BETA))
+    (said,) = refused(str(api.namespace), convert(graph, contract.BETA_VERSION))
     assert said.startswith("the cluster serves no DynamoGraphDeployment of nvidia.com/v1beta1: ")
 
 

@@ -18,6 +18,7 @@ from tests.cluster.dynamo import DYNAMO, MODEL, condition, running_controllers
 from tests.cluster.programs import HttpServer
 from tests.contract.backend import Manifest
 from tests.model import parts
+from tests.waiting import stretch
 
 NAME = "m"
 
@@ -74,7 +75,9 @@ def test_status_that_met_a_conflict_is_written_long_before_the_resync(api: ApiCl
     slices = parts.pods(2)
     api.create({**slices, "metadata": {**slices["metadata"], "namespace": api.namespace}})
     wait_for(lambda: rival.written == 1, "the model's status is written by somebody else")
-    wait_for(lambda: condition(found(api), "Ready").get("status") == "True", "the model says what was found", 30)
+    wait_for(
+        lambda: condition(found(api), "Ready").get("status") == "True", "the model says what was found", stretch(30)
+    )
     assert "unsupportedEndpoints" not in found(api)["status"]
 
 

@@ -34,6 +34,7 @@ from tests.contract.backend import Manifest
 from tests.loopback import on_loopback, relay
 from tests.ports import free_port
 from tests.stored import load_stored
+from tests.waiting import stretch
 
 NAME, ADAPTER, SERVICE = "my-lora", "my-org/my-lora", "VllmWorker"
 (EXAMPLE,) = (path for path in EXAMPLES if path.stem == "vllm-lora")
@@ -159,7 +160,8 @@ def test_base_model_goes_at_once(api: ApiClient, engines: Engines) -> None:
     api.create(base, strict=True)
     wait_for(lambda: the_model(api, "base").get("status", {}).get("totalEndpoints") == 2, "its engines are found")
     api.delete(DYNAMO, MODEL, "base")
-    wait_for(lambda: api.get(DYNAMO, MODEL, "base") is None, "the base model is gone", 30)  # and not by the resync
+    # and not by the resync
+    wait_for(lambda: api.get(DYNAMO, MODEL, "base") is None, "the base model is gone", stretch(30))
 
 
 def test_nothing_is_written_in_steady_state(api: ApiClient, engines: Engines, audit: Audit) -> None:

@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 from hooks.ground import contract
-from hooks.language.crds.definitions import build_crds, build_v1beta1_versions
+from hooks.language.crds.definitions import build_crds, build_version_entries
+from hooks.language.versions import V1BETA1 as BESIDE
 from hooks.wire.metacontroller import install_files
 from tests.cluster.api_client import ApiClient, wait_for
 from tests.cluster.control_plane import ControlPlane, install_crds
@@ -36,7 +37,7 @@ def alone(crd: Manifest, version: dict[str, Any]) -> Manifest:
 
 @pytest.fixture(scope="module", autouse=True)
 def beta_kinds(admin: ApiClient) -> Iterator[None]:
-    versions = build_v1beta1_versions()
+    versions = build_version_entries(BESIDE)
     crds = [
         alone(crd, versions[crd["metadata"]["name"]]) for crd in build_crds() if crd["metadata"]["name"] in versions
     ]

@@ -254,3 +254,25 @@ def _set_of_before(child: Manifest) -> Manifest:
     mark = held.read_mark(child)
     assert mark is not None
     return held.mark(changed, mark.digest, 0)
+
+
+def test_held_workload_has_no_variable_twice_and_one_that_differs_in_nothing_else_is_not_held() -> None:
+    """What Metacontroller applied of a list with a name twice has it once, the last one."""
+    twice = [{"name": "A", "value": "1"}, {"name": "A", "value": "2"}]
+    service = {**make.service("frontend"), "extraPodSpec": {"containers": [{"name": "s", "image": "s:1", "env": []}]}}
+    now = {**service, "extraPodSpec": {"containers": [{"name": "s", "image": "s:1", "env": twice}]}}
+    found = parent(now)
+    for more in ({}, OF_BEFORE):
+        (deployment,) = (one for one in answer(found).children if gvk_of(one) == kinds.DEPLOYMENT)
+        template = deployment["spec"]["template"]
+        beside, *others = template["spec"]["containers"]
+        pods = {**template["spec"], **more, "containers": [{**beside, "env": twice}, *others]}
+        digest = held.read_mark(deployment)
+        assert digest is not None
+        spec = {**deployment["spec"], "template": {**template, "spec": pods}}
+        old = held.mark({**deployment, "spec": spec}, digest.digest, 0)
+
+        given = answer(found, [make.observed(old, status=READY)])
+
+        assert pod_of(given)["containers"][0]["env"] == twice[1:]
+        assert is_held(given) is bool(more)

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from hooks.language.api.conversion import Version, convert
+from hooks.ground import contract
+from hooks.language.versions import convert
 from tests import make
 from tests.component.render import answer
 from tests.graph import world
@@ -23,14 +24,14 @@ def ready(status: Any) -> str:
 @pytest.mark.parametrize("installed", [(), ("grove",)], ids=["components", "Grove"])
 def test_forced_scaling_group_of_a_graph_is_said_in_its_status(installed: tuple[str, ...]) -> None:
     graph = make.graph({"Frontend": make.service("frontend"), "Worker": make.service("worker")})
-    beta = convert(graph, Version.BETA)
+    beta = convert(graph, contract.BETA_VERSION)
     frontend, worker = beta["spec"]["components"]
-    forced = convert({**beta, "spec": {"components": [frontend, {**worker, **FORCED}]}}, Version.ALPHA)
+    forced = convert({**beta, "spec": {"components": [frontend, {**worker, **FORCED}]}}, contract.VERSION)
     assert f"spec.components[1].{TEXT}" in ready(world.ask(forced, installed=installed).status)
     assert "forceScalingGroup" not in ready(world.ask(graph, installed=installed).status)
 
 
 def test_forced_scaling_group_of_a_component_is_said_in_its_status() -> None:
-    beta = convert(make.component("w", **make.service("worker")), Version.BETA)
-    forced = convert({**beta, "spec": {**beta["spec"], **FORCED}}, Version.ALPHA)
+    beta = convert(make.component("w", **make.service("worker")), contract.BETA_VERSION)
+    forced = convert({**beta, "spec": {**beta["spec"], **FORCED}}, contract.VERSION)
     assert f"spec.{TEXT}" in ready(answer(forced).status)

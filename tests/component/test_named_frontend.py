@@ -6,7 +6,7 @@ import pytest
 
 from hooks.ground import contract
 from hooks.ground.k8s.types import Manifest
-from hooks.language.api.conversion import Version, convert
+from hooks.language.versions import convert
 from tests import make
 from tests.component.render import answer, only
 from tests.graph import world
@@ -30,7 +30,7 @@ def component(container: dict[str, Any]) -> dict[str, Any]:
 def stored_graph(container: dict[str, Any]) -> Manifest:
     components = [component(container)]
     return convert(
-        {**make.graph(), "apiVersion": "nvidia.com/v1beta1", "spec": {"components": components}}, Version.ALPHA
+        {**make.graph(), "apiVersion": "nvidia.com/v1beta1", "spec": {"components": components}}, contract.VERSION
     )
 
 
@@ -78,7 +78,7 @@ def test_named_container_of_a_graph_has_a_frontends_defaults(
 
 def test_named_container_of_a_component_has_a_frontends_defaults() -> None:
     beta = {**make.component("w"), "apiVersion": "nvidia.com/v1beta1", "spec": component(OTHER_NAME)}
-    assert_is_frontend(container_of(deployed(convert(beta, Version.ALPHA)), "gateway"))
+    assert_is_frontend(container_of(deployed(convert(beta, contract.VERSION)), "gateway"))
 
 
 def test_users_own_fields_win() -> None:

@@ -97,6 +97,22 @@ def test_component_begins_when_it_first_spans_nodes(graph: str) -> None:
     assert origin_of(ask(make.component("c", graph, **spec("1.6.1")), gone)) == "1.6.0"
 
 
+@OWNERS
+def test_component_that_runs_on_ray_stays_there_though_its_sets_are_deleted(graph: str) -> None:
+    parent = make.component("c", graph, **spec("1.6.1"))
+    parent["status"] = {"service": {"componentKind": "LeaderWorkerSet", "componentName": "c-0"}}
+    others = unwritten(ask(make.component("c", graph, **spec("1.6.1", annotations={ORIGIN: "0.9.0"}))))
+    others = [one for one in others if one["kind"] != "LeaderWorkerSet"]
+    assert origin_of(ask(parent, others)) is None
+
+
+def test_component_keeps_what_its_pods_say_where_the_record_is_taken_away() -> None:
+    running = observed(ask(make.component("c", **spec("1.6.1"))))
+    for one in running:
+        one["metadata"]["annotations"] = {}
+    assert origin_of(ask(make.component("c", **spec("0.9.1")), running)) == "1.6.0"
+
+
 def test_written_origin_decides() -> None:
     running = observed(ask(make.component("c", **spec("1.6.1"))))
     assert origin_of(ask(make.component("c", **spec("1.6.1", annotations={ORIGIN: "0.9.0"})), running)) == "0.9.0"

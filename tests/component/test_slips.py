@@ -10,6 +10,7 @@ from hooks.ground.problems import SPEC, texts_of
 from hooks.language.api.component_spec import ComponentSpec
 from hooks.language.validation.review import Review
 from tests import make
+from tests.component import render
 from tests.component.api_server_cases import main, pod
 
 VLLM = {"command": ["python3", "-m", "dynamo.vllm"], "args": ["--model", "m"]}
@@ -192,3 +193,45 @@ def test_image_that_names_no_release_is_warned_of(container: Any, more: Any, *, 
         "component gets the defaults of 0.9; write its release into spec.runtimeVersionOverride, such as 1.5.0"
     )
     assert texts_of(review_component(review).warnings) == (text,) * is_warned
+
+
+TWICE: Any = [{"name": "A", "value": "1"}, {"name": "B", "value": "2"}, {"name": "A", "value": "3"}]
+REPEATED: dict[str, tuple[dict[str, Any], str]] = {
+    "envs": ({"envs": TWICE}, "spec.envs"),
+    "main container": (
+        pod(mainContainer={"image": "img:1", "env": TWICE}),
+        "spec.extraPodSpec.mainContainer.env",
+    ),
+    "container beside it": (
+        pod(containers=[{"name": "s", "image": "s:1", "env": TWICE}]),
+        "spec.extraPodSpec.containers[0].env",
+    ),
+    "init container": (
+        pod(initContainers=[{"name": "s", "image": "s:1", "env": TWICE}]),
+        "spec.extraPodSpec.initContainers[0].env",
+    ),
+    "frontend beside it": ({"frontendSidecar": {"image": "f:1", "envs": TWICE}}, "spec.frontendSidecar.envs"),
+}
+
+
+@pytest.mark.parametrize(("spec", "path"), REPEATED.values(), ids=REPEATED)
+def test_variable_that_a_list_has_twice_is_warned_of_with_both_places(spec: dict[str, Any], path: str) -> None:
+    said = [text for text in warnings(spec) if "the variable" in text]
+    assert said == [
+        (
+            f"{path}[2]: the variable A stands at {path}[0] too, where it has no effect, because the last of equal "
+            "names counts; remove one of them"
+        )
+    ]
+
+
+@pytest.mark.parametrize(("spec", "path"), REPEATED.values(), ids=REPEATED)
+def test_pods_have_the_last_of_variables_with_one_name(spec: dict[str, Any], path: str) -> None:
+    template = render.pod(make.with_image(spec))
+    containers = [*template["containers"], *template.get("initContainers", ())]
+    found = [
+        [entry["value"] for entry in one.get("env", ()) if entry["name"] == "A"]
+        for one in containers
+        if any(entry["name"] == "B" for entry in one.get("env", ()))
+    ]
+    assert found == [["3"]]

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
+from hooks.ground import contract
 from hooks.ground.k8s.types import name_of
-from hooks.language.api.conversion import Version, convert
+from hooks.language.versions import convert
 from tests import make
 from tests.component.groups import INSTALLED, SETS
 from tests.component.render import answer, only
@@ -62,7 +63,7 @@ def load() -> tuple[Any, Any]:
 def test_set_is_upstreams_but_for_the_written_differences() -> None:
     given, theirs = load()
     given["spec"]["podTemplate"]["spec"]["containers"][0]["image"] = IMAGE
-    spec = convert(given, Version.ALPHA)["spec"]
+    spec = convert(given, contract.VERSION)["spec"]
     parent = make.component(given["metadata"]["name"], **spec)
     ours = only(answer(parent, installed=INSTALLED, facts=make.facts(make.NOW, lws_gangs="on")).children, SETS)
     assert name_of(ours) == theirs["metadata"]["name"]

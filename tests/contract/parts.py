@@ -162,18 +162,28 @@ def decorator(
 
 def run(cluster: Backend, hook: Script | DecoratorScript, controller: Manifest) -> Manifest:
     """Create the Thing `one`, start the controller, settle, and give the Thing as it is then."""
-    cluster.create(thing(cluster))
-    cluster.start_controller(controller, hook)
+    begin(cluster, hook, controller)
     cluster.settle()
     return the_thing(cluster)
 
 
+def begin(cluster: Backend, hook: Script | DecoratorScript, controller: Manifest) -> None:
+    """Create the Thing `one` and start the controller: for hooks that are asked again and again, which never settle."""
+    cluster.create(thing(cluster))
+    cluster.start_controller(controller, hook)
+
+
 def touch(cluster: Backend, name: str = "one") -> None:
     """Change an annotation of the Thing, so that it is synced once more, and settle."""
+    change(cluster, name)
+    cluster.settle()
+
+
+def change(cluster: Backend, name: str = "one") -> None:
+    """Change an annotation of the Thing, so that it is synced once more."""
     annotations = the_thing(cluster, name)["metadata"].get("annotations", {})
     count = int(annotations.get("touched", "0")) + 1
     cluster.patch(GROUP_VERSION, "Thing", name, {"metadata": {"annotations": {"touched": str(count)}}})
-    cluster.settle()
 
 
 def the_thing(cluster: Backend, name: str = "one") -> Manifest:

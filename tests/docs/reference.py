@@ -17,7 +17,8 @@ from prometheus_client import CollectorRegistry
 from prometheus_client.metrics import MetricWrapperBase
 from prometheus_client.registry import Collector
 
-from hooks.language.crds.definitions import build_crds, build_v1beta1_versions
+from hooks.language.crds.definitions import build_crds, build_version_entries
+from hooks.language.versions import V1BETA1 as BESIDE
 from hooks.model.prober.messages import AdapterPhase
 from hooks.server import serving
 from hooks.server.prober.metrics import create_prober_metrics
@@ -74,7 +75,7 @@ def write_fields() -> str:
 
 def write_beta_fields() -> str:
     """The same page of v1beta1."""
-    entries = build_v1beta1_versions()
+    entries = build_version_entries(BESIDE)
     versions = [(crd, entries[name]) for crd in build_crds() if (name := crd["metadata"]["name"]) in entries]
     return _write_fields(["# Fields of v1beta1", GENERATED + _ABOUT_BETA, _ABOUT_FIELDS], versions)
 

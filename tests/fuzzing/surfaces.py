@@ -1,6 +1,7 @@
 """What is fuzzed: the inputs to begin with, how an input is given, and what must hold of the answer."""
 
 import io
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
@@ -56,6 +57,9 @@ ROOT = Path(__file__).parents[2]
 GOLDEN = ROOT / "tests" / "golden"
 EXAMPLES = sorted((ROOT / "examples").glob("*.yaml"))
 _SETTINGS = {"hooks_image": "hooks:1", "request_namespaces": "any", "installation": "here"}
+_NAMED = re.compile(r".+; nothing was changed, the hooks' log has more under sync id \w+\n")
+
+
 # Hooks
 
 
@@ -92,6 +96,8 @@ def _give_to_hooks(failures: Failures) -> Give:
     def give(seed: Seed, body: bytes, places: tuple[Place, ...]) -> None:
         answer = client.post(seed.path, data=body)
         if answer.status_code != 200:
+            if answer.status_code == 500 and not all(map(_is_of_spec, places)) and _NAMED.fullmatch(answer.text):
+                return
             check_words(answer.status_code, answer.text, failures)
             return
         document = orjson.loads(answer.data)
@@ -103,6 +109,14 @@ def _give_to_hooks(failures: Failures) -> Give:
                 raise Broken(f"without a change of what is wanted, the answer lacks {sorted(lost)}")
 
     return give
+
+
+def _is_of_spec(place: Place) -> bool:
+    """Whether a change there is one of the parent's spec, about which rules have a sentence.
+
+    Elsewhere the API server stores no value of another type; such a call may be a 500, which says where to look.
+    """
+    return place[:2] in {("parent", "spec"), ("object", "spec")}
 
 
 def _is_beside(place: Place) -> bool:

@@ -5,9 +5,11 @@ from typing import Any
 
 import pytest
 
-from hooks.graph.spec.components import clean_json
+from hooks.ground.k8s.json_values import clean_json
 from hooks.ground.k8s.pods import merge_env
+from hooks.wire.world.merge import is_stable
 from tests import make
+from tests.graph import test_grove as grove
 from tests.graph import world
 
 NAME = "test-dynamographdeployment"
@@ -75,7 +77,7 @@ def test_graphs_variables_are_merged_into_every_service() -> None:
 
 def test_without_graphs_variables_the_users_order_stays() -> None:
     graph = two({"envs": [env("Z", "1"), env("A", "2"), env("Z", "3")]})
-    assert world.component(graph, "service1")["envs"] == [env("Z", "1"), env("A", "2"), env("Z", "3")]
+    assert world.component(graph, "service1")["envs"] == [env("Z", "3"), env("A", "2")]
 
 
 @pytest.mark.parametrize(
@@ -267,3 +269,31 @@ def test_inline_picker_configuration_is_replaced_by_its_config_map() -> None:
 )
 def test_nulls_and_floats_are_cleaned_and_nothing_else(value: Any, cleaned: Any) -> None:
     assert json.dumps(clean_json(value)) == json.dumps(cleaned)
+
+
+TWICE: Any = [{"name": "A", "value": "1"}, {"name": "B", "value": "2"}, {"name": "A", "value": "3"}]
+LISTS: dict[str, dict[str, Any]] = {
+    "envs": {"envs": TWICE},
+    "main container": {"extraPodSpec": {"mainContainer": {"image": "i:1", "env": TWICE}}},
+    "others": {
+        "extraPodSpec": {
+            "containers": [{"name": "s", "image": "s:1", "env": TWICE}],
+            "initContainers": [{"name": "t", "image": "t:1", "env": TWICE}],
+        }
+    },
+    "frontend beside it": {"frontendSidecar": {"image": "f:1", "envs": TWICE}},
+}
+
+
+@pytest.mark.parametrize("written", LISTS.values(), ids=LISTS)
+@pytest.mark.parametrize("installed", [(), grove.GROVE], ids=["components", "Grove"])
+def test_variable_written_twice_is_rendered_once_so_that_metacontroller_applies_what_is_wanted(
+    written: dict[str, Any], installed: Any
+) -> None:
+    parent = make.graph({"w": {**make.service("worker"), **written}})
+    children = world.ask(parent, installed=installed).children
+    workloads = [one for one in children if one["kind"] in {"DynamoComponentDeployment", "PodCliqueSet"}]
+    assert len(workloads) == 1
+    assert all(map(is_stable, workloads))
+    assert '"value": "3"' in json.dumps(workloads)
+    assert '"value": "1"' not in json.dumps(workloads)

@@ -7,7 +7,7 @@ import pytest
 
 from hooks.ground import contract
 from hooks.ground.k8s.types import Manifest, name_of
-from hooks.language.api.conversion import Version, convert
+from hooks.language.versions import convert
 from hooks.wire.metacontroller.protocol import SyncAnswer
 from tests import make
 from tests.graph import test_grove as grove
@@ -81,7 +81,7 @@ def test_status_follows_a_rollout_to_its_end() -> None:
 
 def test_rollout_stays_what_it_is_in_both_versions() -> None:
     status = {"rollingUpdate": {"phase": "InProgress", "updatedServices": ["decode"]}}
-    beta = convert({**make.graph(SERVICES), "status": status}, Version.BETA)
+    beta = convert({**make.graph(SERVICES), "status": status}, contract.BETA_VERSION)
     assert beta["status"]["rollingUpdate"] == {"phase": "InProgress", "updatedComponents": ["decode"]}
 
 

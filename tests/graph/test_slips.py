@@ -141,3 +141,15 @@ def test_queue_of_a_label_that_the_graphs_annotation_replaces_is_said(field: str
         f"spec.services[main].{at}[{QUEUE}]: 'mine' has no effect, and 'team' is there instead, because the graph's "
         "annotation nvidia.com/kai-scheduler-queue names the queue"
     )
+
+
+def test_variable_that_all_services_get_twice_is_warned_of_with_both_places() -> None:
+    twice = [{"name": "A", "value": "1"}, {"name": "A", "value": "2"}]
+    settings, new = make.facts().settings, graph({"w": WORKER}, envs=twice)
+    verdict = review_graph(Review(new=new, old=None, user=None, settings=settings, installed=None))
+    assert [text for text in texts_of(verdict.warnings) if "the variable" in text] == [
+        (
+            "spec.envs[1]: the variable A stands at spec.envs[0] too, where it has no effect, because the last of "
+            "equal names counts; remove one of them"
+        )
+    ]

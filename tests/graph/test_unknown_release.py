@@ -8,7 +8,7 @@ import pytest
 
 from hooks.component import sync
 from hooks.component.image import runtime_version
-from hooks.graph import sync as graph_sync
+from hooks.graph.change import planning as graph_planning
 from hooks.ground import contract
 from hooks.ground.k8s.types import Json, Manifest, name_of
 from hooks.wire.policy import held
@@ -38,8 +38,8 @@ def earlier_hooks(patch: pytest.MonkeyPatch) -> Iterator[None]:
 def _forget() -> None:
     """Forget plans, which depend on the version of the hooks too."""
     sync.plan_on.cache_clear()
-    graph_sync.plan_on.cache_clear()
-    graph_sync._judge_sight.cache_clear()
+    graph_planning.plan_on.cache_clear()
+    graph_planning._judge_sight.cache_clear()
 
 
 def variables(children: Any) -> set[str]:

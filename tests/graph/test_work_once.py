@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from hooks.graph import build as graph_build
-from hooks.graph import sync as graph_sync
+from hooks.graph.change import planning as graph_planning
 from hooks.graph.grove import plan as grove_plan
 from hooks.graph.grove import service as grove_service
 from hooks.graph.seen.observe import ChildComponent, ObservedClaim, observe, without_progress
@@ -28,7 +28,7 @@ THREE = {**grove.TWO, "Decode": grove.multinode()}
 
 @pytest.fixture(autouse=True)
 def nothing_remembered() -> None:
-    graph_sync.plan_on.cache_clear()
+    graph_planning.plan_on.cache_clear()
 
 
 def count(monkeypatch: pytest.MonkeyPatch, module: ModuleType, name: str) -> list[Any]:
@@ -47,7 +47,7 @@ def count(monkeypatch: pytest.MonkeyPatch, module: ModuleType, name: str) -> lis
 def test_pod_clique_set_is_built_once_in_a_sync(monkeypatch: pytest.MonkeyPatch) -> None:
     graph = make.graph(THREE)
     children, pods = grove.settled(graph), [pod("p", "Frontend", **CRASH)]
-    graph_sync.plan_on.cache_clear()
+    graph_planning.plan_on.cache_clear()
     sets = count(monkeypatch, grove_plan, "build_pod_clique_set")
     built_pods = count(monkeypatch, grove_service, "build_pod")
     compared = count(monkeypatch, deviations, "find_difference")
@@ -63,7 +63,7 @@ def test_pod_clique_set_is_built_once_in_a_sync(monkeypatch: pytest.MonkeyPatch)
 def test_pod_clique_set_is_planned_again_only_when_the_first_pod_serves() -> None:
     graph = make.graph(grove.TWO)
     children = grove.settled(graph)
-    graph_sync.plan_on.cache_clear()
+    graph_planning.plan_on.cache_clear()
     messages = [
         world.ready(
             grove.ask(
@@ -73,7 +73,7 @@ def test_pod_clique_set_is_planned_again_only_when_the_first_pod_serves() -> Non
         for good in (0, 1, 2)
     ]
     assert len(set(messages)) == 3
-    assert graph_sync.plan_on.cache_info().misses == 2
+    assert graph_planning.plan_on.cache_info().misses == 2
 
 
 @pytest.mark.parametrize("settings", [{}, {"effect_scale": "off"}, {"explain_pods": "off"}], ids=str)
@@ -83,7 +83,7 @@ def test_plan_under_grove_depends_on_no_count_that_is_left_out(good: int, settin
     parts = [grove.part("PodClique", "g-0-frontend", desired=3, good=good, generation=2), *grove.PARTS[1:]]
     request = make.sync_request(graph, grove.settled(graph), parts, installed=["grove"])
     whole = observe(request, facts.settings)
-    grounds = graph_sync.GraphGrounds(
+    grounds = graph_planning.GraphGrounds(
         parent_key=make_parent_key(request.parent),
         seen=whole,
         restarts={},
@@ -92,14 +92,14 @@ def test_plan_under_grove_depends_on_no_count_that_is_left_out(good: int, settin
     )
     stripped = replace(grounds, seen=without_progress(whole))
     assert stripped != grounds
-    (plan, children), (same, made) = (graph_sync.plan_on.__wrapped__(one) for one in (grounds, stripped))
+    (plan, children), (same, made) = (graph_planning.plan_on.__wrapped__(one) for one in (grounds, stripped))
     assert (plan, list(children)) == (same, list(made))
 
 
 def test_restart_that_proceeds_builds_the_set_once_more(monkeypatch: pytest.MonkeyPatch) -> None:
     graph = make.graph(THREE, restart={"id": "r1"})
     children = grove.settled(make.graph(THREE))
-    graph_sync.plan_on.cache_clear()
+    graph_planning.plan_on.cache_clear()
     sets = count(monkeypatch, grove_plan, "build_pod_clique_set")
     answer = grove.ask(graph, children, grove.PARTS)
     assert answer.status is not None
@@ -117,7 +117,7 @@ def test_component_is_built_once_in_a_sync(monkeypatch: pytest.MonkeyPatch) -> N
 def test_plan_is_taken_from_the_cache_only_for_equal_grounds() -> None:
     request = make.sync_request(make.graph())
     seen = without_progress(observe(request, make.facts().settings))
-    grounds = graph_sync.GraphGrounds(
+    grounds = graph_planning.GraphGrounds(
         parent_key=make_parent_key(request.parent),
         seen=seen,
         restarts={},
@@ -133,7 +133,7 @@ def test_plan_is_taken_from_the_cache_only_for_equal_grounds() -> None:
         "generation": Generation(suffix="0a1b2c3d"),
         "settings": make.facts(kai_scheduler="on").settings,
     }
-    assert others.keys() == {field.name for field in fields(graph_sync.GraphGrounds)}
+    assert others.keys() == {field.name for field in fields(graph_planning.GraphGrounds)}
     assert all(replace(grounds, **{name: other}) != grounds for name, other in others.items())
     assert replace(grounds, restarts={}) == grounds
     assert hash(replace(grounds, restarts={})) == hash(grounds)

@@ -7,7 +7,7 @@ import pytest
 
 from hooks.ground import contract
 from hooks.ground.k8s.types import Manifest
-from hooks.language.api.conversion import convert
+from hooks.language.versions import convert
 from hooks.tools.offline.simulation.trees import is_ready
 from hooks.tools.offline.simulator.cluster import SimulatedCluster
 from tests import make

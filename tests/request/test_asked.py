@@ -9,8 +9,8 @@ from hooks.ground.k8s.types import Manifest
 from hooks.ground.problems import texts_of
 from hooks.ground.settings import parse_settings
 from hooks.language.api.base import parse_parent
-from hooks.language.api.conversion import convert
 from hooks.language.api.graph_request import GraphRequest
+from hooks.language.versions import convert
 from hooks.request.plan.job_plan import plan_job
 from hooks.request.plan.profiling_job import build_profiling_job
 from hooks.request.rules.asked_rules import find_asked_problems, find_asked_warnings

@@ -8,7 +8,7 @@ import yaml
 from hooks.ground.errors import InvalidSpec
 from hooks.ground.k8s.types import name_of
 from hooks.ground.problems import HERE, SPEC
-from hooks.language.api.conversion import convert
+from hooks.language.versions import convert
 from hooks.request.seen.generated_graph import MAX_ADDITIONAL_BYTES, check_graph, read_output, refuse_graph
 from tests import make
 from tests.request.world import generated

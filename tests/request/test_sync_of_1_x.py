@@ -11,7 +11,7 @@ from hooks.ground.k8s.conditions import find_condition
 from hooks.ground.k8s.types import Manifest
 from hooks.ground.settings import parse_settings
 from hooks.ground.settings.facts import Facts
-from hooks.language.api.conversion import convert
+from hooks.language.versions import convert
 from hooks.request.spec.names import output_config_map_name
 from hooks.request.sync import sync
 from hooks.wire.metacontroller.protocol import ObjectQuery, QueryAnswer, SyncAnswer

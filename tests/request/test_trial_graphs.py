@@ -9,7 +9,7 @@ from hooks.ground import contract
 from hooks.ground.k8s import kinds
 from hooks.ground.k8s.conditions import find_condition
 from hooks.ground.k8s.types import Manifest, labels_of, name_of
-from hooks.language.api.conversion import convert
+from hooks.language.versions import convert
 from hooks.tools.offline.simulator.cluster import SimulatedCluster
 from hooks.tools.offline.simulator.store import Propagation
 from hooks.tools.offline.simulator.workloads.pods import PodFault

@@ -14,10 +14,11 @@ from hooks.ground import contract
 from hooks.ground.k8s import kinds
 from hooks.ground.k8s.types import GroupVersionKind, Manifest
 from hooks.language.crds import build_crds
-from hooks.tools.offline.simulation.run import admit_custom
+from hooks.tools.offline.simulation.applied_documents import admit_custom
 from hooks.tools.offline.simulator.client import LoggedWrite
 from hooks.tools.offline.simulator.clock import Clock
-from hooks.tools.offline.simulator.cluster import Choose, Setup, SimulatedCluster
+from hooks.tools.offline.simulator.cluster import Setup, SimulatedCluster
+from hooks.tools.offline.simulator.control_plane import Choose
 from hooks.tools.offline.simulator.store import ApiError, Propagation, Ref, StoreChange, copy_json
 from hooks.wire.metacontroller import install_files
 from hooks.wire.metacontroller.effects import Effect

@@ -10,7 +10,7 @@ from typing import Any
 
 from hooks.ground import contract
 from hooks.ground.k8s.types import Manifest
-from hooks.language.api.conversion import convert
+from hooks.language.versions import convert
 
 CORPUS = Path(__file__).parents[2].parent / "shared" / "corpus" / "upstream-1.5.json.gz"
 RELEASE = "1.5.0"

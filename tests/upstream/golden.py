@@ -17,7 +17,7 @@ import yaml
 
 from hooks.ground import contract
 from hooks.ground.k8s.types import GroupVersionKind, Manifest, name_of
-from hooks.language.api.conversion import convert
+from hooks.language.versions import convert
 from hooks.tools.offline.simulator.cluster import SimulatedCluster
 from hooks.tools.offline.simulator.workloads.profiler import Profiler
 from tests.request import jobs

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from hooks.ground import contract
-from hooks.language.api.conversion import convert
+from hooks.language.versions import convert
 from hooks.tools.offline.simulator.cluster import SimulatedCluster
 from tests.upstream.comparison import Difference, How
 from tests.upstream.differences import Known, find_stale, find_unknown

@@ -14,8 +14,8 @@ from click.testing import CliRunner
 
 from hooks.ground.settings import parse_settings
 from hooks.language.api.base import parse_parent
-from hooks.language.api.conversion import convert
 from hooks.language.api.graph_request import GraphRequest
+from hooks.language.versions import convert
 from hooks.request.plan.job_plan import plan_job
 from hooks.server.commands.main import main
 from tests.language.api.conversion.test_properties import assert_same

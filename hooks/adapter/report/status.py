@@ -10,9 +10,9 @@ from enum import StrEnum
 
 from hooks.adapter.seen.observe import ScaledGraph, ScaledService
 from hooks.component.pod.placement import Role
-from hooks.graph.spec.components import clean_json
 from hooks.ground import contract
 from hooks.ground.k8s.conditions import READY, Condition, format_time, merge_conditions
+from hooks.ground.k8s.json_values import clean_json
 from hooks.ground.k8s.types import Json
 from hooks.ground.problems import Problem, join_texts
 from hooks.language.api.scaling_adapter import GraphScalingAdapter

@@ -146,30 +146,6 @@ dynamo/global_router, dynamo/squeeze_evolve.
 """
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Listening:
-    """How a module says at which port it serves: by a flag, otherwise by a variable, otherwise `default`."""
-
-    variable: str
-    flag: str = ""
-    default: int | None = None
-
-
-SYSTEM = Listening(variable="DYN_SYSTEM_PORT")
-"""The system server of every process but a frontend; without the variable there is none.
-
-Source: Dynamo 1.5, lib/runtime/src/config.rs; ai-dynamo 0.9.1 to 1.6.1, dynamo/frontend/main.py.
-"""
-LISTENING: Mapping[str, tuple[Listening, ...]] = {
-    FRONTEND: (Listening(flag="--http-port", variable="DYN_HTTP_PORT", default=8000),),
-    "dynamo.planner": (SYSTEM, Listening(variable="PLANNER_PROMETHEUS_PORT")),
-}
-"""By module where it serves HTTP; all others serve as `SYSTEM` says.
-
-Source: ai-dynamo 0.9.1 to 1.6.1, dynamo/frontend/frontend_args.py, dynamo/planner/config/defaults.py.
-"""
-
-
 def _version(minor: tuple[int, int] | None) -> RuntimeVersion | None:
     return None if minor is None else RuntimeVersion(*minor)
 

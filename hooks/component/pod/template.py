@@ -23,7 +23,7 @@ from hooks.ground import contract
 from hooks.ground.errors import InvalidSpec
 from hooks.ground.k8s.canonical import canonical_fragment
 from hooks.ground.k8s.overlay import overlay, overlay_probe
-from hooks.ground.k8s.pods import add_named, expand_references, literal_env, merge_env, without_named
+from hooks.ground.k8s.pods import add_named, expand_references, literal_env, merge_env, single_variables, without_named
 from hooks.ground.k8s.types import EnvVar, Json, PodSpec
 from hooks.ground.problems import SPEC, FieldPath, Problem
 from hooks.ground.settings import Settings
@@ -73,7 +73,7 @@ def build_pod(plan: PodPlan, placement: Placement) -> BuiltPod:
         InvalidSpec: references between environment variables cannot be expanded, or the engine's launch rules cannot
             use the command.
     """
-    users: Mapping[str, Json] = canonical_fragment(plan.spec.extra_pod_spec)
+    users: Mapping[str, Json] = single_variables(canonical_fragment(plan.spec.extra_pod_spec))
     base: dict[str, Json] = {
         "restartPolicy": "Always",
         "terminationGracePeriodSeconds": plan.defaults.grace_seconds,

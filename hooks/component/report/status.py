@@ -14,7 +14,7 @@ from hooks.component.plan.groups import GroupsPlan
 from hooks.component.report.explain import explain
 from hooks.component.report.progress import Progress, awaits_first_pods, find_namespaces, has_left_pods
 from hooks.component.report.reasons import ComponentReason
-from hooks.component.seen.observe import ObservedComponent, Workloads, first_set
+from hooks.component.seen.observe import ObservedComponent, Workloads, first_set, has_run_sets
 from hooks.component.spec.projection import keep_projected
 from hooks.ground.k8s.conditions import READY, Condition, Truth, find_beginning, find_condition, merge_conditions
 from hooks.ground.k8s.deadlines import seconds_left
@@ -78,7 +78,7 @@ def report(
     of_workloads = _workload_conditions(words, state, (*warnings, *progress.remarks))
     waiting = build_held_condition(request.parent, progress.held)
     conditions = (*of_workloads, progress.applied.condition, judge_spec(), *waiting)
-    counts = _count_groups(plan.subject.name, plan.groups, seen.workloads) if plan.groups else _count(seen.workloads)
+    counts = _count_groups(request, plan.groups, seen.workloads) if plan.groups else _count(seen.workloads)
     if (
         not counts
         and awaits_first_pods(plan, seen.workloads)
@@ -269,18 +269,19 @@ def _count(seen: Workloads) -> Mapping[str, Json]:
     }
 
 
-def _count_groups(component: str, plan: GroupsPlan, seen: Workloads) -> Mapping[str, Json]:
-    """The sum of the counts of the wanted LeaderWorkerSets; {} if replicas are wanted and no set exists.
+def _count_groups(request: SyncRequest, plan: GroupsPlan, seen: Workloads) -> Mapping[str, Json]:
+    """The sum of the counts of the wanted LeaderWorkerSets; {} if replicas are wanted and no set has existed yet.
 
     Without replicas there may be none, and a planner that scales the component up needs to know its GPUs. So the counts
-    are 0, and the name is that of the first LeaderWorkerSet that there will be.
+    are 0, and the name is that of the first LeaderWorkerSet that there will be. The same where all were deleted: that
+    they have existed decides which release the component keeps (`hooks.component.seen.observe`).
     """
     found = _count_sets(seen.leader_worker_sets, plan.names)
-    if found or plan.replicas:
+    if found or (plan.replicas and not has_run_sets(request)):
         return found
     return {
         "componentKind": "LeaderWorkerSet",
-        "componentName": first_set(component),
+        "componentName": first_set(name_of(request.parent)),
         **dict.fromkeys(_GROUP_COUNTS, 0),
     }
 

@@ -84,12 +84,22 @@ def find_slips(
         yield from (
             one.under(path, instead_of=SPEC)
             for one in (
+                *_find_repeated_variables(spec),
                 *find_image_slips(spec, framework),
                 *_find_probe_slips(spec),
                 *_find_planner_slip(spec),
                 *_warn_of_launch(spec.model_copy(update={"annotations": launching}), framework),
             )
         )
+
+
+def find_repeats(variables: Sequence[Json], path: FieldPath) -> Iterator[Problem]:
+    """Warnings about variables of the list at that path that an earlier entry has too."""
+    earlier: dict[str, int] = {}
+    for index, entry in enumerate(variables):
+        if entry["name"] in earlier:
+            yield rules.VARIABLE_TWICE.at(path / index, name=entry["name"], other=path / earlier[entry["name"]])
+        earlier[entry["name"]] = index
 
 
 def find_rollout_slip(annotations: Mapping[str, str]) -> Iterator[Problem]:
@@ -113,6 +123,17 @@ def find_annotation_slips(annotations: Mapping[str, str], path: FieldPath) -> It
         hint = "; did you mean kubernetes?" if backend.lower() in {"k8s", "kube"} else _guess(backend, _BACKENDS)
         at = path / Key(contract.ANNOTATION_DISCOVERY_BACKEND)
         yield rules.DISCOVERY_VALUE.at(at, value=backend, choices=", ".join(_BACKENDS), hint=hint)
+
+
+def _find_repeated_variables(spec: ComponentSpec) -> Iterator[Problem]:
+    """Variables that one list of the spec has twice; each list reaches one container."""
+    yield from find_repeats(spec.envs, SPEC / "envs")
+    yield from find_repeats(spec.main_container.get("env") or (), MAIN_CONTAINER / "env")
+    if spec.frontend_sidecar is not None:
+        yield from find_repeats(spec.frontend_sidecar.envs, SPEC / "frontendSidecar.envs")
+    for field in ("containers", "initContainers"):
+        for index, container in enumerate(spec.extra_pod_spec.get(field) or ()):
+            yield from find_repeats(container.get("env") or (), SPEC / "extraPodSpec" / field / index / "env")
 
 
 def _find_type_slip(spec: ComponentSpec, path: FieldPath) -> Iterator[Problem]:

@@ -16,6 +16,8 @@ from hooks.wire.metacontroller.last_applied import read_applied_annotations
 from hooks.wire.metacontroller.protocol import ObjectQuery, SyncRequest
 from hooks.wire.policy.looking import NOT_YET_READ, has_go_finalizer
 
+_ORIGIN = contract.ANNOTATION_ORIGIN_VERSION
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Workloads:
@@ -82,18 +84,32 @@ def observe(request: SyncRequest, settings: Settings) -> ObservedComponent:
 def _observe_origin(request: SyncRequest) -> str | None:
     """What the component's sets keep; without one, as with no replicas, what its other children say.
 
-    Sets that a Go operator left, before 1.0, keep that nothing was written.
+    Sets that a Go operator left, before 1.0, keep that nothing was written. So does a component whose status says that
+    it ran sets, where somebody has deleted these and no other child says a release.
     """
     sets = (*request.children.of(kinds.LEADER_WORKER_SET), *request.related.of(kinds.LEADER_WORKER_SET))
     kept = choose_kept({_origin_of(found) for found in sets})
     if kept is None:
         kept = choose_kept({_origin_of(child) for child in request.children.all()} - {UNWRITTEN})
-    return UNWRITTEN if kept is None and has_go_finalizer(request.parent) else kept
+    if kept is None and (has_go_finalizer(request.parent) or (request.children.all() and has_run_sets(request))):
+        return UNWRITTEN
+    return kept
 
 
 def _origin_of(child: ReadManifest) -> str:
+    """What one child says; where somebody took that away, what its pods say."""
     record = {**annotations_of(child), **read_applied_annotations(child)}
-    return record.get(contract.ANNOTATION_ORIGIN_VERSION, UNWRITTEN)
+    if _ORIGIN in record:
+        return str(record[_ORIGIN])
+    return next(
+        (str(role.annotations[_ORIGIN]) for role in pods_by_role(child) if _ORIGIN in role.annotations), UNWRITTEN
+    )
+
+
+def has_run_sets(request: SyncRequest) -> bool:
+    """Whether the component's status says that it runs LeaderWorkerSets, or did so last."""
+    service = request.status.get("service")
+    return isinstance(service, Mapping) and service.get("componentKind") == kinds.LEADER_WORKER_SET.kind
 
 
 def without_progress(seen: ObservedComponent) -> ObservedComponent:

@@ -9,7 +9,9 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from hooks.component.spec.namespace_prefix import PREFIX
 from hooks.graph.seen.observe import ObservedGraph
 from hooks.graph.spec.envs import find_env
-from hooks.graph.workers.generation import LOOKING, Generation, choose_suffix, find_workers
+from hooks.graph.workers.generation import Generation, choose_suffix
+from hooks.graph.workers.live_components import LOOKING, find_workers
+from hooks.graph.workers.phases import Fact, Step, find_step
 from hooks.graph.workers.sight import Sight
 from hooks.ground import contract
 from hooks.ground.k8s import kinds
@@ -53,13 +55,25 @@ def plan_set_generation(
         ),
         sees_as_before=lambda: not set(changes(present)) - set(services),
     )
-    if suffix and live and not all(live.values()):
-        existing = seen.grove.pod_clique_set
-        is_rolled = existing is not None and not existing.unprocessed
-        blind = sorted(find_without_prefix(cliques, graph)) if is_rolled else [graph.metadata.name]
-        if blind:
+    is_first = bool(suffix) and not all(live.values())
+    facts = (
+        (Fact.ONE_SET, True),
+        (Fact.GENERATION, bool(suffix)),
+        (Fact.FIRST, is_first),
+        (Fact.BLIND, is_first and _is_blind(seen, cliques, graph)),
+    )
+    match find_step({fact for fact, is_so in facts if is_so}.__contains__):
+        case Step.PREFIX_FIRST:
             return Generation(suffix=present)
-    return Generation(suffix=suffix, remark=sight.explain())
+        case _:  # all pods are of one object, so nothing can wait
+            return Generation(suffix=suffix, remark=sight.explain())
+
+
+def _is_blind(seen: ObservedGraph, cliques: Iterable[Mapping[str, Json]], graph: GraphDeployment) -> bool:
+    """Whether some pod does not see a generation, or Grove has not rolled yet what would."""
+    existing = seen.grove.pod_clique_set
+    is_rolled = existing is not None and not existing.unprocessed
+    return not is_rolled or any(True for _ in find_without_prefix(cliques, graph))
 
 
 def is_set_unchanged(graph: ReadManifest, seen: ObservedGraph) -> bool:

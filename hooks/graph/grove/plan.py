@@ -15,7 +15,8 @@ from hooks.graph.grove.service import GroveService, plan_grove_service
 from hooks.graph.seen.grove import ObservedGrove, ObservedSet
 from hooks.graph.seen.grove_names import pod_clique_set_name
 from hooks.graph.seen.observe import ObservedGraph
-from hooks.graph.spec.components import GraphServicePlan, common_annotations
+from hooks.graph.spec.components import GraphServicePlan
+from hooks.graph.spec.service_metadata import common_annotations
 from hooks.graph.spec.topology import WHOLE_GRAPH, plan_topology
 from hooks.ground import contract
 from hooks.ground.errors import InvalidSpec

@@ -6,9 +6,7 @@
 | N nodes | `<svc>-ldr` with 1 pod, `<svc>-wkr` with N-1 | the PodCliqueScalingGroup `<set>-0-<svc>` |
 """
 
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import cast
 
 from hooks.component.plan.component import ComponentPlan, plan_component
 from hooks.component.plan.exposure import build_exposure
@@ -30,7 +28,7 @@ from hooks.ground.errors import InvalidSpec
 from hooks.ground.k8s import kinds
 from hooks.ground.k8s.grove import Clique, ScalingGroup
 from hooks.ground.k8s.not_ready import Explanation
-from hooks.ground.k8s.types import EnvVar, Json, Manifest, PodSpec
+from hooks.ground.k8s.types import Manifest
 from hooks.ground.problems import METADATA, SPEC, Key, texts_of
 from hooks.ground.settings import Settings, Switch
 from hooks.language.api.base import parse_parent
@@ -221,7 +219,7 @@ def _plan_cliques(
                 min_available=_least(deployment) if role is Role.MAIN else pods,
                 labels=_labels(component, role),
                 annotations=component.pod_annotations,
-                pod_spec=_with_distinct_env(built.spec),
+                pod_spec=built.spec,
                 starts_after=_starts_after(pod, role, service),
             )
         )
@@ -256,19 +254,3 @@ def _starts_after(pod: PodPlan, role: Role, service: str) -> tuple[str, ...]:
     """
     is_waiting = pod.backend is Backend.TRTLLM and role is Role.LEADER
     return (clique_name(service, Role.WORKER),) if is_waiting else ()
-
-
-def _with_distinct_env(pod: PodSpec) -> PodSpec:
-    """Grove refuses a variable that a container names twice; Kubernetes takes the last one."""
-    sections: dict[str, list[Json]] = {
-        key: [_distinct(container) for container in containers]
-        for key, containers in (("containers", pod["containers"]), ("initContainers", pod.get("initContainers") or ()))
-        if containers
-    }
-    return cast("PodSpec", {**pod, **sections})
-
-
-def _distinct(container: Mapping[str, Json]) -> dict[str, Json]:
-    env: Iterable[EnvVar] = container.get("env") or ()
-    last = {entry["name"]: entry for entry in env}
-    return {**container, "env": list(last.values())} if last else dict(container)

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 from hooks.component.spec.subject import ComponentType
 from hooks.graph.seen.observe import ObservedGraph
-from hooks.graph.spec.components import service_annotations, uses_account
+from hooks.graph.spec.components import uses_account
+from hooks.graph.spec.service_metadata import service_annotations
 from hooks.ground import contract
 from hooks.ground.k8s.names import fit_label_value
 from hooks.ground.k8s.rbac import PolicyRule, RoleReference, build_role, build_role_binding, build_service_account

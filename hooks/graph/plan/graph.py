@@ -3,7 +3,7 @@
 A graph becomes a PodCliqueSet or one DynamoComponentDeployment per service; `path` says which.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from hooks.component.spec.kept_fields import find_frontend_containers, find_kept_warnings, write_nodes
@@ -13,7 +13,7 @@ from hooks.graph.grove.plan import GrovePlan, plan_grove
 from hooks.graph.grove.service import keeps_adapter
 from hooks.graph.plan.accounts import AccountPlan, plan_accounts
 from hooks.graph.plan.claims import ClaimsPlan, plan_claims
-from hooks.graph.plan.path import plan_path
+from hooks.graph.plan.path import PathPlan, plan_path
 from hooks.graph.seen.observe import ObservedGraph
 from hooks.graph.seen.worker_labels import LivePool
 from hooks.graph.spec.components import GraphServicePlan, ServiceInputs, plan_component, read_configured
@@ -28,7 +28,8 @@ from hooks.graph.spec.overview import name_path, total_gpus
 from hooks.graph.spec.projection import project_services
 from hooks.graph.spec.scaling import AdapterPlan, keep_adapters, plan_adapters
 from hooks.graph.workers.generation import NONE as NO_GENERATION
-from hooks.graph.workers.generation import Generation, find_workers
+from hooks.graph.workers.generation import Generation
+from hooks.graph.workers.live_components import find_workers
 from hooks.ground import contract
 from hooks.ground.errors import InvalidSpec
 from hooks.ground.k8s.types import GroupVersionKind, Json
@@ -89,16 +90,9 @@ def plan_graph(
     graph, path = begin(graph, seen.origin), plan_path(graph, seen)
     if not path.takes_grove:
         _check_orchestrator(graph, seen.installed)
-    adapters = plan_adapters(graph, seen.adapters)
-    accounts = plan_accounts(graph, seen, settings)
-    asked = {adapter.service: adapter.replicas for adapter in adapters}
-    ingress, prefix = default_ingress(graph.metadata.name, settings), decide_prefix(graph, seen.prefix, settings)
-    common = ServiceInputs(replicas=None, restart_at="", ingress=ingress, prefix=prefix, suffix=generation.suffix)
-    inputs = {
-        service: replace(found, replicas=asked.get(service), restart_at=restarts.get(service, ""))
-        for service, found in _find_inputs(graph, raw, seen, common=common, announced=generation.announced).items()
-    }
-    components = _plan_components(graph, raw, inputs)
+    adapters, accounts = plan_adapters(graph, seen.adapters), plan_accounts(graph, seen, settings)
+    inputs = _find_inputs(graph, raw, seen, settings, generation=generation)
+    components = _plan_components(graph, raw, inputs, adapters=adapters, restarts=restarts)
     if not path.takes_grove:
         check_components(components)
     grove = plan_grove(graph, components, seen, settings) if path.takes_grove else None
@@ -118,14 +112,7 @@ def plan_graph(
         accounts=accounts,
         picker=plan_picker(graph),
         model_services=plan_model_services(graph),
-        warnings=(
-            *path.warnings,
-            *(_find_idle_priority(graph) if not path.takes_grove else ()),
-            *_find_idle_restarts(graph, restarts),
-            *_find_idle_frontend(graph, components),
-            *_find_kept(graph),
-            *([generation.remark] if generation.remark else ()),
-        ),
+        warnings=tuple(_warn(graph, path, components, restarts=restarts, generation=generation)),
         notes=(
             path.note,
             *_waiting(path.blocked_by),
@@ -133,6 +120,25 @@ def plan_graph(
             *_notes(adapters, lingering, accounts),
         ),
     )
+
+
+def _warn(
+    graph: GraphDeployment,
+    path: PathPlan,
+    components: Iterable[GraphServicePlan],
+    *,
+    restarts: Mapping[str, str],
+    generation: Generation,
+) -> Iterator[str]:
+    """What a user should know of the graph, whether or not it is ready."""
+    yield from path.warnings
+    if not path.takes_grove:
+        yield from _find_idle_priority(graph)
+    yield from _find_idle_restarts(graph, restarts)
+    yield from _find_idle_frontend(graph, components)
+    yield from _find_kept(graph)
+    if generation.remark:
+        yield generation.remark
 
 
 def _find_kept(graph: GraphDeployment) -> tuple[str, ...]:
@@ -155,33 +161,43 @@ def _find_inputs(
     graph: GraphDeployment,
     raw: Mapping[str, Mapping[str, Json]],
     seen: ObservedGraph,
+    settings: Settings,
     *,
-    common: ServiceInputs,
-    announced: Collection[str],
+    generation: Generation,
 ) -> dict[str, ServiceInputs]:
-    """By service the inputs of its component that follow from the graph, from `common`, which all services have."""
+    """By service the inputs of its component that follow from the graph, but for replicas and restarts."""
     frontends, workers = find_frontend_containers(graph.metadata.annotations, raw), find_workers(graph)
+    ingress, prefix = default_ingress(graph.metadata.name, settings), decide_prefix(graph, seen.prefix, settings)
     return {
-        service: replace(
-            common,
+        service: ServiceInputs(
+            replicas=None,
+            restart_at="",
+            ingress=ingress,
             frontend=frontends.get(service, ""),
             keeps_type=service in seen.untyped or seen.pool is LivePool.BY_TYPE,
-            prefix=common.prefix if has_deciding_frontend(spec) else TAKEN if service in announced else "",
+            prefix=prefix if has_deciding_frontend(spec) else TAKEN if service in generation.announced else "",
             name=seen.generations.current.get(service, ""),
-            suffix=common.suffix if service in workers else "",
+            suffix=generation.suffix if service in workers else "",
         )
         for service, spec in graph.spec.services.items()
     }
 
 
 def _plan_components(
-    graph: GraphDeployment, raw: Mapping[str, Mapping[str, Json]], inputs: Mapping[str, ServiceInputs]
+    graph: GraphDeployment,
+    raw: Mapping[str, Mapping[str, Json]],
+    inputs: Mapping[str, ServiceInputs],
+    *,
+    adapters: Iterable[AdapterPlan],
+    restarts: Mapping[str, str],
 ) -> tuple[GraphServicePlan, ...]:
+    scaled = {adapter.service: adapter.replicas for adapter in adapters}
     plans: list[GraphServicePlan] = []
     problems: list[Problem] = []
     for service in sorted(graph.spec.services):
         try:
-            plans.append(plan_component(graph, service, raw[service], inputs[service]))
+            around = replace(inputs[service], replicas=scaled.get(service), restart_at=restarts.get(service, ""))
+            plans.append(plan_component(graph, service, raw[service], around))
         except InvalidSpec as error:
             problems += error.problems
     if problems:

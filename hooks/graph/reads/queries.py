@@ -4,9 +4,9 @@ No related rule names these kinds, because other people's objects of them change
 more, and nothing else: of other pods than Grove's each component speaks itself.
 """
 
+from hooks.graph.change.shares import find_rolling
 from hooks.graph.plan.graph import GraphPlan
 from hooks.graph.report.progress import GraphProgress
-from hooks.graph.report.rollout import find_rolling
 from hooks.graph.seen.observe import ObservedGraph, query_components, query_pods
 from hooks.ground import contract
 from hooks.ground.k8s import kinds

@@ -11,15 +11,16 @@ from enum import StrEnum
 from hooks.component.report.status import count_new
 from hooks.component.spec.projection import PROJECTED
 from hooks.graph.change.restart import RestartPlan
+from hooks.graph.change.shares import find_rollout
 from hooks.graph.grove.status import find_grove_causes, find_remarks, report_grove_services
 from hooks.graph.plan.graph import GraphPlan
 from hooks.graph.report.progress import GraphProgress
-from hooks.graph.report.rollout import describe_rollout, find_rollout, name_namespaces, report_rollout
+from hooks.graph.report.rollout import describe_rollout, name_namespaces, report_rollout
 from hooks.graph.seen.grove_names import SET_NAME
 from hooks.graph.seen.observe import ObservedGraph
-from hooks.graph.spec.components import clean_json
 from hooks.ground import contract
 from hooks.ground.k8s.conditions import READY, Condition, Truth, merge_conditions
+from hooks.ground.k8s.json_values import clean_json
 from hooks.ground.k8s.not_ready import Cause, Explanation, NotReadyReason, rank_reason, sort_causes
 from hooks.ground.k8s.types import Json
 from hooks.ground.problems import Problem, join_texts

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from hooks.component.rules.replaced import Replacing, find_replaced, may_be_replaced
 from hooks.component.spec.subject import ComponentType, Subject, base_model_of
-from hooks.graph.spec.components import REPLACED_LABELS, namespace_of, service_annotations, service_labels
 from hooks.graph.spec.ports import common_envs
+from hooks.graph.spec.service_metadata import REPLACED_LABELS, namespace_of, service_annotations, service_labels
 from hooks.ground import contract
 from hooks.ground.k8s.grove import LABEL_KAI_QUEUE
 from hooks.ground.problems import SPEC, FieldPath, Key, Problem

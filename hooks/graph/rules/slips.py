@@ -1,8 +1,8 @@
 """Warnings about a graph that is accepted, but probably does not do what is meant."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
-from hooks.component.rules.slips import find_annotation_slips, find_rollout_slip
+from hooks.component.rules.slips import find_annotation_slips, find_repeats, find_rollout_slip
 from hooks.component.spec.subject import ComponentType
 from hooks.graph.plan.path import WORKLOAD_PROVIDERS
 from hooks.ground import contract
@@ -20,6 +20,8 @@ def find_graph_slips(graph: GraphDeployment) -> Iterator[Problem]:
     yield from find_annotation_slips(annotations, path)
     yield from find_annotation_slips(graph.spec.annotations, SPEC / "annotations")
     yield from find_rollout_slip(annotations)
+    if all(isinstance(entry, Mapping) and isinstance(entry.get("name"), str) for entry in graph.spec.envs):
+        yield from find_repeats(graph.spec.envs, SPEC / "envs")
     grove = annotations.get(contract.ANNOTATION_ENABLE_GROVE, "")
     if grove and grove.lower() not in _GROVE_CHOICES:
         yield _has_no_effect(contract.ANNOTATION_ENABLE_GROVE, grove, _GROVE_CHOICES)

@@ -30,10 +30,11 @@ from hooks.graph.rules.slips import find_graph_slips
 from hooks.graph.rules.spec_rules import find_graph_problems
 from hooks.graph.seen.grove_names import pod_clique_set_name, read_set_name
 from hooks.graph.seen.standing_path import GraphPath, read_reported_path
-from hooks.graph.spec.components import REPLACED_LABELS, namespace_of, read_configured, service_annotations
+from hooks.graph.spec.components import read_configured
 from hooks.graph.spec.ingress import default_ingress
 from hooks.graph.spec.origin import begin, read_origin
 from hooks.graph.spec.ports import common_envs, find_pool_problems, frontend_container_of
+from hooks.graph.spec.service_metadata import REPLACED_LABELS, namespace_of, service_annotations
 from hooks.graph.spec.topology import validate_topology
 from hooks.ground import contract
 from hooks.ground.k8s import kinds

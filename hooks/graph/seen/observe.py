@@ -12,13 +12,13 @@ from hooks.graph.seen.standing_path import GraphPath, find_standing_path
 from hooks.graph.seen.upstream_generations import NONE as NO_GENERATIONS
 from hooks.graph.seen.upstream_generations import Generations, find_generations
 from hooks.graph.seen.worker_labels import LivePool, find_untyped, observe_pool
-from hooks.graph.spec.components import clean_json
 from hooks.graph.spec.namespace_prefix import TAKEN, observe_prefix
 from hooks.graph.spec.origin import find_kept_origin
 from hooks.ground import contract
 from hooks.ground.k8s import kinds
 from hooks.ground.k8s.conditions import READY, find_condition, is_true
 from hooks.ground.k8s.grove import GROVE, LABEL_MANAGED_BY
+from hooks.ground.k8s.json_values import clean_json
 from hooks.ground.k8s.pod_reasons import cannot_pull
 from hooks.ground.k8s.quantities import canonical_quantity
 from hooks.ground.k8s.rbac import RoleReference

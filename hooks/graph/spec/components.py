@@ -12,11 +12,11 @@ from hooks.component.spec.subject import ComponentType
 from hooks.graph.spec.deployment_config import VARIABLE, Overrides, UnreadableConfig, read_overrides, rewrite_port
 from hooks.graph.spec.envs import find_env, replace_env
 from hooks.graph.spec.ports import frontend_port
+from hooks.graph.spec.service_metadata import common_annotations, namespace_of, service_annotations, service_labels
 from hooks.ground import contract
 from hooks.ground.errors import InvalidSpec
-from hooks.ground.k8s.names import fit_label_value
-from hooks.ground.k8s.pods import literal_env, merge_env
-from hooks.ground.k8s.quantities import canonical_quantity
+from hooks.ground.k8s.json_values import clean_json
+from hooks.ground.k8s.pods import literal_env, merge_env, single_variables
 from hooks.ground.k8s.types import Json, Manifest, build_manifest, build_metadata
 from hooks.ground.problems import SPEC, FieldPath, Key, Problem
 from hooks.language.api.component_spec import ComponentSpec, Resources
@@ -24,30 +24,7 @@ from hooks.language.api.graph import GraphDeployment
 from hooks.language.rules.config import CONFIG, CONFIG_OF_FRONTEND
 from hooks.wire.policy import identity
 
-_MAX_INTEGER = 2**53
-"""Largest whole float that becomes an integer; a larger one becomes the text of a quantity."""
-_CLEAN = frozenset({str, int, bool})
-"""Types of values that `clean_json` leaves as they are, most of all values."""
-
-_OF_ONE_SERVICE = frozenset(
-    {contract.ANNOTATION_RESTART_AT, contract.ANNOTATION_RENDERING, contract.ANNOTATION_ROLLOUT}
-)
-"""Annotations that services never take from the graph's spec."""
-
-REPLACED_LABELS = frozenset(
-    {contract.LABEL_CONTROLLER_UID, contract.LABEL_COMPONENT, contract.LABEL_NAMESPACE, contract.LABEL_GRAPH}
-)
-"""Labels of a service that its component gets with other values, or not at all."""
-
 _ROLES = frozenset({ComponentType.PREFILL.value, ComponentType.DECODE.value})
-
-_INHERITED = (
-    contract.ANNOTATION_ENABLE_METRICS,
-    contract.ANNOTATION_DISCOVERY_BACKEND,
-    contract.ANNOTATION_DISCOVERY_MODE,
-    contract.ANNOTATION_ORIGIN_VERSION,
-    contract.ANNOTATION_EXECUTOR_BACKEND,
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,6 +72,7 @@ def plan_component(
     labels = dict(sorted({**_generation_labels(around.suffix), **service_labels(graph, service)}.items()))
     annotations = _annotations(graph, spec, around)
     envs, overrides = _configured_envs(graph, service, spec, written.get("envs") or [])
+    written = single_variables(written)
     if around.suffix and find_env([*envs, *(spec.main_container.get("env") or ())], contract.WORKER_SUFFIX) is None:
         envs = [*envs, *literal_env({contract.WORKER_SUFFIX: around.suffix})]
     fields: dict[str, Json] = {
@@ -105,7 +83,7 @@ def plan_component(
         "replicas": _replicas(spec, overrides, around.replicas),
         **({"annotations": annotations} if annotations else {}),
         **_pod_metadata(graph, spec, written),
-        **({"envs": envs} if envs else {}),
+        **(single_variables({"envs": envs}) if envs else {}),
         **({"backendFramework": graph.spec.backend_framework} if graph.spec.backend_framework else {}),
         **_typed_fields(graph, spec, written, around.ingress),
         **_worker_type(spec, around),
@@ -133,37 +111,6 @@ def build_component(plan: GraphServicePlan) -> Manifest:
     return build_manifest(contract.COMPONENT, metadata, spec=plan.spec)
 
 
-def service_labels(graph: GraphDeployment, service: str) -> dict[str, str]:
-    """The service's own labels over those of the graph's spec, overridden by the three that name its graph, sorted.
-
-    Beside an endpoint picker, a worker has its class, by which the picker and its InferencePool find it. A copied label
-    `controller-uid` is dropped: Metacontroller would take the object for another parent's child.
-    """
-    spec = graph.spec.services[service]
-    both = {**graph.spec.labels, **spec.labels}
-    own = {key: value for key, value in both.items() if key != contract.LABEL_CONTROLLER_UID}
-    labels = {
-        **own,
-        contract.LABEL_COMPONENT: service,
-        contract.LABEL_NAMESPACE: fit_label_value(namespace_of(graph, spec)),
-        contract.LABEL_GRAPH: graph.metadata.name,
-    }
-    is_picked = ComponentType.of(spec.component_type).is_worker and has_picker(graph)
-    found = {**labels, contract.LABEL_COMPONENT_CLASS: contract.CLASS_WORKER} if is_picked else labels
-    return dict(sorted(found.items()))
-
-
-def has_picker(graph: GraphDeployment) -> bool:
-    """Whether a service is an endpoint picker."""
-    return any(spec.component_type == ComponentType.EPP for spec in graph.spec.services.values())
-
-
-def namespace_of(graph: GraphDeployment, spec: ComponentSpec) -> str:
-    """The Dynamo namespace in which a service of the graph is found."""
-    metadata = graph.metadata
-    return identity.dynamo_namespace(metadata.namespace, metadata.name, is_global=spec.global_dynamo_namespace)
-
-
 def read_configured(graph: GraphDeployment, service: str) -> tuple[ComponentSpec, tuple[Problem, ...]]:
     """The service's spec with the resources of `DYN_DEPLOYMENT_CONFIG`, and the problems of that variable.
 
@@ -189,37 +136,10 @@ def read_configured(graph: GraphDeployment, service: str) -> tuple[ComponentSpec
     return spec.model_copy(update={"resources": resources}), ()
 
 
-def service_annotations(graph: GraphDeployment, spec: ComponentSpec) -> dict[str, str]:
-    """The service's annotations, and the graph's that apply to all services.
-
-    The service's own value wins, then the value in the graph's metadata, then that in the graph's spec.
-    """
-    from_graph = {key: value for key, value in graph.metadata.annotations.items() if key in _INHERITED}
-    return {**common_annotations(graph), **from_graph, **spec.annotations}
-
-
-def common_annotations(graph: GraphDeployment) -> dict[str, str]:
-    """The annotations of the graph's spec, which all services' objects and pods have."""
-    return {key: value for key, value in graph.spec.annotations.items() if key not in _OF_ONE_SERVICE}
-
-
 def uses_account(spec: ComponentSpec, account: str) -> bool:
     """Whether a service's pods use this ServiceAccount, because the user names no other one."""
     pod = spec.extra_pod_spec
     return (pod.get("serviceAccountName") or pod.get("serviceAccount") or account) == account
-
-
-def clean_json(value: Json) -> Json:
-    """The value without nulls and floats; a float becomes an integer or the text of a quantity."""
-    if isinstance(value, dict):
-        return {
-            key: item if type(item) in _CLEAN else clean_json(item) for key, item in value.items() if item is not None
-        }
-    if isinstance(value, list):
-        return [item if type(item) in _CLEAN else clean_json(item) for item in value if item is not None]
-    if isinstance(value, float):
-        return int(value) if value.is_integer() and abs(value) <= _MAX_INTEGER else canonical_quantity(value)
-    return value
 
 
 def _object_annotations(graph: GraphDeployment, spec: ComponentSpec) -> dict[str, str]:

@@ -10,8 +10,8 @@ import yaml
 
 from hooks.component.pod.defaults.epp import CONFIG_KEY
 from hooks.component.spec.subject import ComponentType
-from hooks.graph.spec.components import service_labels
 from hooks.graph.spec.ports import pool_port
+from hooks.graph.spec.service_metadata import service_labels
 from hooks.ground import contract
 from hooks.ground.k8s import kinds
 from hooks.ground.k8s.names import to_dns_label

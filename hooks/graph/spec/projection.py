@@ -6,7 +6,8 @@ The status of a component is not asked for it, because that may still be about a
 from collections.abc import Iterable, Mapping
 
 from hooks.component.spec.projection import project
-from hooks.graph.spec.components import GraphServicePlan, namespace_of, read_configured
+from hooks.graph.spec.components import GraphServicePlan, read_configured
+from hooks.graph.spec.service_metadata import namespace_of
 from hooks.ground.k8s.types import Json
 from hooks.language.api.component_spec import PodMetadata
 from hooks.language.api.graph import GraphDeployment

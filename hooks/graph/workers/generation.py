@@ -5,34 +5,30 @@ Dynamo namespace. It changes only with a worker's spec: workers that run without
 chose, keep that until then. Where a frontend would not see the workers, they have none.
 
 Nothing is remembered: the present generation is in the labels of live workers, and the mark of a component says whether
-its spec has changed. While some frontend does not see the next generation, the workers stay as they are, and a frontend
-that will see none stays while workers of one are left.
+its spec has changed. `phases` has the tables that decide.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
+from typing import assert_never
 
-from hooks.component.image.runtime_version import STRICT_PREFIX_SINCE, RuntimeVersion, is_since
-from hooks.component.spec.kept_fields import find_frontend_container
-from hooks.component.spec.projection import with_suffix
-from hooks.component.spec.subject import ComponentType
 from hooks.graph.seen.observe import ChildComponent, ObservedGraph
-from hooks.graph.spec.components import namespace_of
-from hooks.graph.spec.namespace_prefix import TAKEN
-from hooks.graph.workers.sight import Sight, is_seeing, read_hand_set, versions_of_frontends
-from hooks.ground import contract
-from hooks.ground.errors import InvalidSpec
-from hooks.ground.k8s.types import Json, ReadManifest
-from hooks.language.api.base import parse_parent
-from hooks.language.api.component import ComponentDeployment
-from hooks.language.api.component_spec import ComponentSpec
+from hooks.graph.workers.live_components import (
+    find_live,
+    find_looking,
+    find_workers,
+    has_left_pods,
+    has_prefix,
+    is_announced,
+    is_of_mark,
+    sees_now,
+    versions_of,
+)
+from hooks.graph.workers.phases import Choice, Fact, LiveWorkers, Step, find_choice, find_step
+from hooks.graph.workers.sight import Sight
+from hooks.ground.k8s.types import ReadManifest
 from hooks.language.api.graph import GraphDeployment
-from hooks.wire.policy.held import FOREIGN_REVISION, digest_workers, is_of_service
-
-LOOKING = frozenset({ComponentType.FRONTEND, ComponentType.EPP})
-"""Types that look for workers themselves, in pods of their own."""
-_PREFIX_REVISION = 3
-"""The first revision of the hooks whose frontends have the prefix."""
+from hooks.wire.policy.held import digest_workers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,12 +77,12 @@ def plan_generation(
     """
     live, services = find_live(graph, seen), find_workers(graph)
     workers = {name: one for name, one in live.items() if name in services}
-    told = {name for name, one in live.items() if _is_announced(one)}
-    known = {name for name in told if None not in _versions(graph.spec.services[name])}
+    told = {name for name, one in live.items() if is_announced(one)}
+    known = {name for name in told if None not in versions_of(graph.spec.services[name])}
     present = min((one.suffix for one in workers.values()), default="")
 
     def is_edited(name: str) -> bool:
-        return name not in live or not _is_of_mark(live[name], specs.graph, name)
+        return name not in live or not is_of_mark(live[name], specs.graph, name)
 
     announced = frozenset(
         (known - workers.keys()) | {name for name in sight.trusted if name in told or is_edited(name)}
@@ -105,21 +101,7 @@ def plan_generation(
         is_unchanged=lambda: are_unchanged(services),
         sees_as_before=lambda: are_unchanged(live.keys() - workers),
     )
-    if suffix:
-        is_first = bool(workers) and not all(one.suffix for one in workers.values())
-        if is_first and (blind := sorted(name for name in _looking(graph, live) if not _sees_now(live[name]))):
-            unready = frozenset(name for name in blind if not _has_prefix(live[name]))
-            return _await_frontends(Generation(suffix=suffix, announced=announced | unready), blind, workers)
-        return Generation(suffix=suffix, announced=announced, remark=sight.explain())
-    left = sorted(
-        name
-        for name, one in workers.items()
-        if (one.suffix and name not in sight.hand_set) or _has_left_pods(one, graph, name)
-    )
-    staying = [name for name in sorted(sight.blind - workers.keys()) if name in live]
-    why = f"it waits, because it will not see the workers of a generation, which {', '.join(left)} still has"
-    waiting = dict.fromkeys(staying, why) if left else {}
-    return Generation(announced=announced, waiting=waiting, remark=sight.explain())
+    return _take_step(Generation(suffix=suffix, announced=announced, remark=sight.explain()), graph, live, sight)
 
 
 def choose_suffix(
@@ -131,139 +113,75 @@ def choose_suffix(
     is_unchanged: Callable[[], bool],
     sees_as_before: Callable[[], bool],
 ) -> str:
-    """The suffix for all workers; `live` has by service what its live workers have, `wanted` is that of the specs.
-
-    Workers that did not change keep theirs, if all have the same one and nothing that sees them has changed.
-    """
-    present, may_have = set(live.values()), not sight.obstacle
-    if may_have and (not present or wanted in present):
-        return wanted
-    if not may_have and present <= {""}:
-        return ""
-    is_first = present == {""}
-    if len(present) == 1 and not (is_first and is_asked) and is_unchanged() and (may_have or sees_as_before()):
-        return next(iter(present))
-    return wanted if may_have else ""
-
-
-def find_workers(graph: GraphDeployment) -> tuple[str, ...]:
-    """The services that are workers."""
-    services = graph.spec.services.items()
-    return tuple(sorted(name for name, spec in services if ComponentType.of(spec.component_type).is_worker))
-
-
-def _await_frontends(wanted: Generation, blind: Collection[str], workers: Mapping[str, ChildComponent]) -> Generation:
-    """Let all frontends get the prefix first; where no worker has a ready pod, waiting would save nothing."""
-    if not any(one.has_ready_pods for one in workers.values()):
-        return wanted
-    why = f"it waits until all pods of {', '.join(blind)} see the workers of the next generation"
-    present = min(one.suffix for one in workers.values())
-    return replace(wanted, suffix=present, waiting=dict.fromkeys(workers, why))
+    """The suffix for all workers; `live` has by service what its live workers have, `wanted` is that of the specs."""
+    present = set(live.values())
+    facts: Mapping[Fact, Callable[[], bool]] = {
+        Fact.HIDDEN: lambda: bool(sight.obstacle),
+        Fact.AT_SPECS: lambda: wanted in present,
+        Fact.ASKED: lambda: is_asked,
+        Fact.UNCHANGED: is_unchanged,
+        Fact.SEEN_AS_BEFORE: sees_as_before,
+    }
+    match find_choice(_classify(present), lambda fact: facts[fact]()):
+        case Choice.OF_SPECS:
+            return wanted
+        case Choice.AS_THEY_ARE:
+            return min(present)
+        case Choice.NONE:
+            return ""
+        case other:
+            assert_never(other)
 
 
-def find_trusted(graph: GraphDeployment, seen: ObservedGraph) -> frozenset[str]:
-    """The services whose frontends of unknown release see workers of a generation already.
+def _classify(suffixes: Collection[str]) -> LiveWorkers:
+    """What live workers with these suffixes, each once, have together."""
+    if not suffixes:
+        return LiveWorkers.NOBODY
+    if len(suffixes) > 1:
+        return LiveWorkers.MIXED
+    return LiveWorkers.SAME if any(suffixes) else LiveWorkers.WITHOUT
 
-    The Go operator gives all frontends the prefix, of whatever release, beside workers with a generation; and once we
-    have announced it to such a frontend, it keeps it.
-    """
-    live = find_live(graph, seen)
-    are_seen = any(live[name].suffix for name in find_workers(graph) if name in live)
-    return frozenset(
+
+def _take_step(
+    chosen: Generation, graph: GraphDeployment, live: Mapping[str, ChildComponent], sight: Sight
+) -> Generation:
+    """The chosen generation as it is written now: the services that wait for others stay as they were last applied."""
+    workers = {name: live[name] for name in find_workers(graph) if name in live}
+    is_first = bool(chosen.suffix) and not all(one.suffix for one in workers.values())
+    blind = sorted(name for name in find_looking(graph, live) if not sees_now(live[name])) if is_first else []
+    left = [] if chosen.suffix else _find_left(graph, workers, sight)
+    facts = (
+        (Fact.GENERATION, bool(chosen.suffix)),
+        (Fact.FIRST, is_first),
+        (Fact.BLIND, bool(blind)),
+        (Fact.SERVING, any(one.has_ready_pods for one in workers.values())),
+        (Fact.LEFT, bool(left)),
+    )
+    unready = frozenset(name for name in blind if not has_prefix(live[name]))
+    first = replace(chosen, announced=chosen.announced | unready, remark="")
+    as_they_are = min((one.suffix for one in workers.values()), default="")
+    match find_step({fact for fact, is_so in facts if is_so}.__contains__):
+        case Step.ALL:
+            return chosen
+        case Step.AT_ONCE:
+            return first
+        case Step.PREFIX_FIRST:
+            return replace(first, suffix=as_they_are)
+        case Step.FRONTENDS_FIRST:
+            why = f"it waits until all pods of {', '.join(blind)} see the workers of the next generation"
+            return replace(first, suffix=as_they_are, waiting=dict.fromkeys(workers, why))
+        case Step.WORKERS_FIRST:
+            why = f"it waits, because it will not see the workers of a generation, which {', '.join(left)} still has"
+            staying = [name for name in sorted(sight.blind - workers.keys()) if name in live]
+            return replace(chosen, waiting=dict.fromkeys(staying, why))
+        case step:
+            assert_never(step)
+
+
+def _find_left(graph: GraphDeployment, workers: Mapping[str, ChildComponent], sight: Sight) -> list[str]:
+    """The workers that still have a generation, or pods of one."""
+    return sorted(
         name
-        for name, one in live.items()
-        if (_is_announced(one) or (are_seen and _is_foreign(one))) and _is_unknown(one)
+        for name, one in workers.items()
+        if (one.suffix and name not in sight.hand_set) or has_left_pods(one, graph, name)
     )
-
-
-def find_added(graph: GraphDeployment, seen: ObservedGraph, reported: Collection[str]) -> frozenset[str]:
-    """The workers without a component that are new; `reported` are the services in the graph's status.
-
-    The component may have been deleted. Of which spec it was nothing shows, so beside a generation it is new, too.
-    Workers without one get none because of that, nor because the status is lost.
-    One that a Go operator left, and that is not taken over yet, is not new.
-    """
-    live = find_live(graph, seen)
-    has_generation = any(live[name].suffix for name in find_workers(graph) if name in live)
-    left = {service for service, name in seen.generations.current.items() if name not in seen.components}
-    new = frozenset(find_workers(graph)) - live.keys() - left
-    if has_generation:
-        return new
-    return new - frozenset(reported) if reported else frozenset()
-
-
-def find_live(graph: GraphDeployment, seen: ObservedGraph) -> dict[str, ChildComponent]:
-    """The live components of a graph's services."""
-    found = {name: seen.component_of(graph.metadata.name, name) for name in graph.spec.services}
-    return {name: one for name, one in found.items() if one is not None and not one.is_deleting}
-
-
-def _looking(graph: GraphDeployment, live: Mapping[str, ChildComponent]) -> Iterator[str]:
-    """The live services that look for workers; a frontend beside a worker is replaced with it."""
-    for name in live:
-        if graph.spec.services[name].component_type in LOOKING:
-            yield name
-
-
-def _spec_of(component: ChildComponent) -> Mapping[str, Json]:
-    """Its spec as it was last applied: it may have been changed since."""
-    return component.spec if component.applied_spec is None else component.applied_spec
-
-
-def _is_announced(component: ChildComponent) -> bool:
-    return (_spec_of(component).get("annotations") or {}).get(contract.ANNOTATION_NAMESPACE_PREFIX) == TAKEN
-
-
-def _sees_now(component: ChildComponent) -> bool:
-    """Whether all its pods have the prefix."""
-    return component.is_settled and _has_prefix(component)
-
-
-def _has_prefix(component: ChildComponent) -> bool:
-    """Whether its newest pods have the prefix: its live spec is of such a release, and these hooks rendered it."""
-    spec, is_announced = _parse(component), _is_announced(component)
-    if spec is None:
-        return False
-    if spec.component_type == ComponentType.EPP:
-        return spec.epp_config is None
-    mark = component.rendering
-    is_rendered = mark is not None and mark.revision >= _PREFIX_REVISION and not component.is_held
-    return all(
-        is_seeing(spec, version, takes_bare=is_announced)
-        and (is_announced or (is_rendered and is_since(version, STRICT_PREFIX_SINCE)))
-        for version in _versions(spec)
-    )
-
-
-def _is_unknown(component: ChildComponent) -> bool:
-    spec = _parse(component)
-    return spec is not None and None in _versions(spec)
-
-
-def _is_foreign(component: ChildComponent) -> bool:
-    """Whether the Go operator rendered its pods, by the label that these hooks write when they take it over."""
-    return component.rendering is not None and component.rendering.revision == FOREIGN_REVISION
-
-
-def _is_of_mark(component: ChildComponent, parent: ReadManifest, service: str) -> bool:
-    """Whether its mark is of the present spec; without one, nothing says that it was changed."""
-    mark = component.rendering
-    return mark is None or is_of_service(mark, parent, service, _spec_of(component))
-
-
-def _parse(component: ChildComponent) -> ComponentSpec | None:
-    manifest = {"metadata": {"name": "", "namespace": ""}, "spec": component.spec}
-    try:
-        return parse_parent(ComponentDeployment, manifest).spec
-    except InvalidSpec:
-        return None
-
-
-def _versions(spec: ComponentSpec) -> tuple[RuntimeVersion | None, ...]:
-    return tuple(versions_of_frontends(spec, find_frontend_container(spec.annotations, spec.extra_pod_spec)))
-
-
-def _has_left_pods(component: ChildComponent, graph: GraphDeployment, service: str) -> bool:
-    """Whether the component still reports a generation that neither its label nor the user's spec has any more."""
-    said, spec = component.service.get("runtimeNamespace"), graph.spec.services[service]
-    return bool(said) and said != with_suffix(namespace_of(graph, spec), read_hand_set(graph, spec))

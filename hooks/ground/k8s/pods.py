@@ -10,6 +10,8 @@ MAX_ENV_BYTES = 131_072
 """The longest environment variable that Linux allows (MAX_ARG_STRLEN)."""
 
 MAX_REFERENCE_DEPTH = 32
+_VARIABLES = frozenset({"env", "envs"})
+"""Fields that are lists of variables, of containers and of our kinds."""
 _Lookup = Callable[[str, tuple[str, ...]], str | None]
 _REFERENCE = re.compile(r"\$\$|\$\(([^)]*)\)|\$")
 _DOLLARS = re.compile(r"\$\$|\$")
@@ -22,6 +24,35 @@ def merge_env(*layers: Iterable[EnvVar]) -> list[EnvVar]:
     """
     merged = {entry["name"]: entry for layer in layers for entry in layer}
     return [merged[name] for name in sorted(merged)]
+
+
+def single_variables(value: Json) -> Json:
+    """The value with each name once in all lists `env` and `envs` in it: of equal names the last entry counts.
+
+    It has the place of the first. Kubernetes reads the last one too. Grove refuses a name that is there twice, and
+    Metacontroller, which merges such lists by their names, keeps one of the two values, so that the other would be
+    wanted for ever. The same object if there is nothing to leave out.
+    """
+    if isinstance(value, dict):
+        changed = {key: left for key, item in value.items() if (left := _of_field(key, item)) is not item}
+        return {**value, **changed} if changed else value
+    if isinstance(value, list):
+        left = [single_variables(item) if isinstance(item, dict | list) else item for item in value]
+        return value if all(one is item for one, item in zip(left, value, strict=True)) else left
+    return value
+
+
+def _of_field(key: str, item: Json) -> Json:
+    if not isinstance(item, dict | list):
+        return item
+    return _last_of_names(item) if key in _VARIABLES and isinstance(item, list) else single_variables(item)
+
+
+def _last_of_names(entries: list[Json]) -> list[Json]:
+    if not all(isinstance(entry, dict) and isinstance(entry.get("name"), str) for entry in entries):
+        return entries
+    last = {entry["name"]: entry for entry in entries}
+    return entries if len(last) == len(entries) else list(last.values())
 
 
 def literal_env(values: Mapping[str, str]) -> list[EnvVar]:

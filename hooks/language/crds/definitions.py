@@ -1,12 +1,12 @@
 """The custom resource definitions: the five kinds, and the one that workers write for discovery.
 
 The schemas come from the models in `hooks.language.api`; this module adds names, columns and subresources of
-v1alpha1, and `hooks.language.crds.v1beta1` those of v1beta1.
+v1alpha1, and `hooks.language.v1beta1.resources` those of v1beta1.
 
 Source: Dynamo operator, api/v1alpha1/*_types.go (kubebuilder markers).
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import cache, lru_cache
 
@@ -16,12 +16,7 @@ from hooks.language.api.component import ComponentDeployment
 from hooks.language.api.graph import GraphDeployment
 from hooks.language.api.graph_request import GraphRequest
 from hooks.language.api.model import Model
-from hooks.language.api.scaling_adapter import GraphScalingAdapter
-from hooks.language.api.schema import OBJECT_META
-from hooks.language.api.structural import SchemaNode, build_kubernetes_schema, build_object_schema
-from hooks.language.api.worker_metadata import WorkerMetadata
-from hooks.language.crds.cel import add_rules
-from hooks.language.crds.resources import (
+from hooks.language.api.resources import (
     ADAPTERS_STATE,
     AGE,
     AVAILABLE,
@@ -36,7 +31,15 @@ from hooks.language.crds.resources import (
     Column,
     CustomResource,
 )
+from hooks.language.api.scaling_adapter import GraphScalingAdapter
+from hooks.language.api.schema import OBJECT_META
+from hooks.language.api.structural import SchemaNode, build_kubernetes_schema, build_object_schema
+from hooks.language.api.worker_metadata import WorkerMetadata
+from hooks.language.cel.expressions import CelRule, add_rules
+from hooks.language.conversion.version import Version
 from hooks.language.rules.values import suggest
+from hooks.language.versions import VERSIONS
+from hooks.language.versions.documents import Versions
 
 CATEGORY = "dynamo"
 
@@ -132,23 +135,21 @@ CUSTOM_RESOURCES = (
 )
 
 
-def all_resources() -> tuple[CustomResource, ...]:
+def all_resources(versions: Versions = VERSIONS) -> tuple[CustomResource, ...]:
     """Our kinds in each of their versions, v1alpha1 first."""
-    return (*CUSTOM_RESOURCES, *_beta_resources())
-
-
-def _beta_resources() -> tuple[CustomResource, ...]:
-    from hooks.language.crds.v1beta1 import V1BETA1_RESOURCES  # noqa: PLC0415 - takes long to load; most commands need none
-
-    return V1BETA1_RESOURCES
+    return (*CUSTOM_RESOURCES, *(resource for version in versions.beside for resource in version.resources()))
 
 
 def _find_resource(api_version: str, kind: str) -> CustomResource | None:
-    group, _, version = api_version.partition("/")
+    group, _, name = api_version.partition("/")
     if group != contract.GROUP:
         return None
-    known = _beta_resources() if version == contract.BETA_VERSION else CUSTOM_RESOURCES
+    known = CUSTOM_RESOURCES if name == contract.VERSION else _resources_beside(name)
     return next((one for one in known if (one.api_version, one.kind) == (api_version, kind)), None)
+
+
+def _resources_beside(name: str) -> tuple[CustomResource, ...]:
+    return next((version.resources() for version in VERSIONS.beside if version.name == name), ())
 
 
 def suggest_kind(kind: str) -> str:
@@ -157,18 +158,20 @@ def suggest_kind(kind: str) -> str:
     return suggest(kind, kinds) or f"should be one of {', '.join(kinds)}"
 
 
-def build_crds(converter: ReadManifest | None = None) -> list[Manifest]:
+def build_crds(converter: ReadManifest | None = None, versions: Versions = VERSIONS) -> list[Manifest]:
     """Build all definitions, the graph's first.
 
-    `converter` is the `clientConfig` of the webhook that converts objects. With it, the kinds of
-    `contract.CONVERSION_PREFIXES` serve v1beta1 too; without it they serve v1alpha1 alone, which is stored either way.
+    `converter` is the `clientConfig` of the webhook that converts objects. With it, all versions of a kind are served;
+    without it v1alpha1 alone, in which objects are stored either way.
     """
-    return [_build_crd(resource, converter) for resource in CUSTOM_RESOURCES]
+    beside = versions.beside if converter is not None else ()
+    return [_build_crd(resource, converter, beside) for resource in CUSTOM_RESOURCES]
 
 
-def build_v1beta1_versions() -> Mapping[str, Json]:
-    """The entries of `spec.versions` for v1beta1, by the names of the definitions."""
-    return {_name_of(resource): _build_version(resource) for resource in _beta_resources()}
+def build_version_entries(version: Version) -> Mapping[str, Json]:
+    """The entries of `spec.versions` for a version beside v1alpha1, by the names of the definitions."""
+    rules = version.cel()
+    return {_name_of(one): _build_version(one, rules.get(one.kind, ())) for one in version.resources()}
 
 
 def read_root_schema(manifest: ReadManifest) -> SchemaNode | None:
@@ -206,7 +209,10 @@ def _name_of(resource: CustomResource) -> str:
     return f"{resource.plural}.{contract.GROUP}"
 
 
-def _build_crd(resource: CustomResource, converter: ReadManifest | None) -> Manifest:
+def _build_crd(resource: CustomResource, converter: ReadManifest | None, beside: Iterable[Version]) -> Manifest:
+    from hooks.language.cel.kinds import CEL_RULES  # noqa: PLC0415 - only definitions need them, no manifest
+
+    others = [build_version_entries(one)[_name_of(resource)] for one in beside if resource.kind in one.prefixes]
     metadata: dict[str, Json] = {
         "name": _name_of(resource),
         # Else Helm would delete the definition, and with it every object of the kind.
@@ -214,7 +220,6 @@ def _build_crd(resource: CustomResource, converter: ReadManifest | None) -> Mani
     }
     if resource.labels:
         metadata["labels"] = dict(resource.labels)
-    beta = None if converter is None else build_v1beta1_versions().get(_name_of(resource))
     spec: dict[str, Json] = {
         "group": contract.GROUP,
         "scope": "Namespaced",
@@ -226,8 +231,8 @@ def _build_crd(resource: CustomResource, converter: ReadManifest | None) -> Mani
             "shortNames": [resource.short_name],
             "categories": [CATEGORY],
         },
-        "versions": [_build_version(resource), *([] if beta is None else [beta])],
-        **({} if beta is None or converter is None else {"conversion": _build_conversion(converter)}),
+        "versions": [_build_version(resource, CEL_RULES.get(resource.kind, ())), *others],
+        **({"conversion": _build_conversion(converter)} if others and converter is not None else {}),
     }
     return {
         "apiVersion": "apiextensions.k8s.io/v1",
@@ -245,11 +250,7 @@ def _build_conversion(converter: ReadManifest) -> dict[str, Json]:
     }
 
 
-def _build_version(resource: CustomResource) -> dict[str, Json]:
-    from hooks.language.crds.cel_rules import CEL_RULES  # noqa: PLC0415 - only definitions need them, no manifest
-    from hooks.language.crds.cel_v1beta1 import V1BETA1_RULES  # noqa: PLC0415
-
-    rules = (V1BETA1_RULES if resource.version == contract.BETA_VERSION else CEL_RULES).get(resource.kind, ())
+def _build_version(resource: CustomResource, rules: Iterable[CelRule]) -> dict[str, Json]:
     version: dict[str, Json] = {
         "name": resource.version,
         "served": True,

@@ -21,10 +21,10 @@ from hooks.language.crds.definitions import read_root_schema, suggest_kind
 from hooks.language.crds.json_schema import build_closed_schema
 from hooks.language.crds.paths import add_name, name_path
 from hooks.language.crds.schema_problems import describe_error, describe_unknown
-from hooks.language.crds.served_versions import find_version_problem
 from hooks.language.crds.stored import apply_defaults
 from hooks.language.rules import graph as graph_rules
 from hooks.language.rules import schema as rules
+from hooks.language.versions.served import find_version_problem
 
 _STATUS = HERE / "status"
 

@@ -10,9 +10,9 @@ import json
 from collections.abc import Mapping
 
 from hooks.ground import contract
+from hooks.language.api.resources import CustomResource
 from hooks.language.api.structural import OPEN, SchemaNode
 from hooks.language.crds.definitions import all_resources, read_root_schema
-from hooks.language.crds.resources import CustomResource
 
 DIALECT = "http://json-schema.org/draft-07/schema#"
 ALL = "all.json"

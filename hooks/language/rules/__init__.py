@@ -1,6 +1,6 @@
 """All rules, one module per kind of object: each has its text, its reason in one word, and who enforces it.
 
-The API server enforces the rules of `hooks.language.crds.cel_rules`, even without our webhook. The webhook enforces
+The API server enforces the rules of `hooks.language.cel.kinds`, even without our webhook. The webhook enforces
 the others, or the hooks do when they render. CEL and the hooks use the text of the same rule.
 
 Source: Dynamo operator, internal/webhook/validation; its texts are kept.

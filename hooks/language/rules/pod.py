@@ -95,6 +95,6 @@ RAY_MISSING = Rule(
 )
 NO_RANKS = Rule(
     name="no-ranks",
-    text="{path}: ask for no GPU, so mpirun starts 0 ranks; set {limit}",
+    text="{path}: no GPU is requested, and mpirun starts one rank for each GPU, so none; set {limit}",
     severity=Severity.WARNING,
 )

@@ -70,6 +70,11 @@ SHARED_MEMORY = _slip(
     "{path}: {value!r} is not used, and {used} is there instead, because {other} sets the size of /dev/shm; remove "
     "one of them",
 )
+VARIABLE_TWICE = _slip(
+    "variable-twice",
+    "{path}: the variable {name} stands at {other} too, where it has no effect, because the last of equal names "
+    "counts; remove one of them",
+)
 PLANNER_CONFIG = _slip(
     "planner-config",
     "{path}: a planner of Dynamo {version} takes --config alone, with JSON or the path of a file, and ends without it; "
@@ -101,8 +106,8 @@ EXTENDED_NAMESPACE = _slip(
 )
 MPI_SECRET = _slip(
     "mpi-secret",
-    "{path}: TensorRT-LLM over several nodes needs Secret {name} with {keys}, which is not among these manifests; make "
-    "sure that the cluster has it, or name another one in the setting mpi_secret",
+    "{path}: TensorRT-LLM over several nodes starts by mpirun over SSH, with {keys} of Secret {name}; these manifests "
+    "have no such Secret; create it in the cluster, or name another one in the setting mpi_secret",
 )
 BASE_IN_CAPITALS = _slip(
     "base-in-capitals",

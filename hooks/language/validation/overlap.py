@@ -3,7 +3,8 @@
 from collections.abc import Iterable
 
 from hooks.ground.problems import Problem
-from hooks.language.rules import component, graph, pod, reading, schema, v1beta1
+from hooks.language.rules import component, graph, pod, reading, schema
+from hooks.language.v1beta1 import rules as v1beta1
 
 _NO_VALUE = frozenset({schema.REQUIRED, schema.TYPE, reading.METADATA, reading.NAME, reading.NAME_OF_PARENT})
 """The schema's problem is that there is no usable value in the field or below it."""

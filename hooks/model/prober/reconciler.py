@@ -1,15 +1,14 @@
-"""Compares the wanted adapters of models with the lists of engines, and decides when to make which call.
+"""Takes what models want and what engines answer, and says what is known of each; `call_schedule` says when to call.
 
 This module, or one that it imports, makes every decision of the prober. Time is an argument, in seconds of a monotonic
 clock. Not thread-safe. The prober acts for a model while the model has a mandate; every request about the model renews
 the mandate. With several hooks pods it acts only during a term, and forgets everything when another term begins.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
-from hooks.model.prober.adapter_state import AdapterState, Goal
-from hooks.model.prober.call_queue import CallQueue
+from hooks.model.prober.adapter_state import Goal
+from hooks.model.prober.call_schedule import CallSchedule
 from hooks.model.prober.calls import EngineAction, EngineAnswer, EngineCall
 from hooks.model.prober.engine_record import EngineRecord, PhaseChange
 from hooks.model.prober.limits import Limits, Moment
@@ -57,13 +56,9 @@ class Reconciler:
 
     def _forget_all(self) -> None:
         """Start again: answers to earlier calls change nothing any more."""
-        limits = self._limits
         self._models: dict[str, _ModelRecord] = {}
         self._engines: dict[str, EngineRecord] = {}
-        concurrency, limit = limits.concurrency, limits.max_calls
-        self._lists = CallQueue(concurrency=concurrency, grace=limits.list_grace, limit=limit)
-        self._changes = CallQueue(concurrency=concurrency, grace=limits.change_grace, limit=limit)
-        self._reloads = CallQueue(concurrency=concurrency, grace=limits.change_grace, limit=limit)
+        self._calls = CallSchedule(self._limits)
 
     def ask(self, request: LoadRequest, now: float, traceparent: str = "") -> LoadReport:
         """Store what a model wants, renew its mandate, and return what is known.
@@ -137,22 +132,19 @@ class Reconciler:
         self._end_mandates(now)
         if not self.is_acting(now):
             return []
-        return [*self._due_lists(now), *self._due_changes(self._reloads, now), *self._due_changes(self._changes, now)]
+        return self._calls.take_due(self._engines, self._moment(now), self._trace_of)
 
     def give_up(self, now: float) -> list[EngineCall]:
         """Calls that run far longer than their timeout; the caller must `finish` them as timed out."""
-        return [call for queue in self._queues for call in queue.running.overdue(now)]
+        return self._calls.overdue(now)
 
     def next_due(self, now: float) -> float | None:
         """When `due` may have a call next, unless something else comes first; None for never."""
-        if not self.is_acting(now):
-            return None
-        times = [time for queue in self._queues if (time := queue.next_due(now)) is not None]
-        return min(times, default=None)
+        return self._calls.next_due(now) if self.is_acting(now) else None
 
     def finish(self, call: EngineCall, answer: EngineAnswer, now: float, jitter: float) -> list[PhaseChange]:
         """Store the answer to a call, and return the changes of phase; a call that was given up changes nothing."""
-        if not any(queue.running.remove(call) for queue in self._queues):
+        if not self._calls.end(call):
             return []
         engine = self._engines.get(call.address)
         if engine is None or engine.pod != call.pod:
@@ -160,16 +152,16 @@ class Reconciler:
         at = self._moment(now, jitter)
         if call.action is EngineAction.LIST:
             changes = engine.finish_list(call, answer, at, self._changing(engine))
-            self._lists.waiting.set(engine.address, engine.next_list(call, answer, at))
+            self._calls.set_list(engine.address, engine.next_list(call, answer, at))
         else:
             changes = engine.finish_change(call, answer, at)
-            self._lists.waiting.set(engine.address, now)  # only a list shows whether the answer is true
-        self._schedule_change(engine)
+            self._calls.set_list(engine.address, now)  # only a list shows whether the answer is true
+        self._calls.set_change(engine)
         return changes
 
-    @property
-    def _queues(self) -> tuple[CallQueue, CallQueue, CallQueue]:
-        return self._lists, self._reloads, self._changes
+    def _trace_of(self, model: str) -> str:
+        known = self._models.get(model)
+        return known.traceparent if known is not None else ""
 
     def _moment(self, now: float, jitter: float = 0.0) -> Moment:
         return Moment(now=now, jitter=jitter, limits=self._limits)
@@ -202,7 +194,7 @@ class Reconciler:
         engine = self._find_engine(target, at.now)
         is_new = engine.apply_request(request, target, at, self._changing(engine))
         if is_new:
-            self._schedule_change(engine)
+            self._calls.set_change(engine)
         return is_new
 
     def _find_engine(self, target: EngineTarget, now: float) -> EngineRecord:
@@ -211,22 +203,18 @@ class Reconciler:
         if engine is None or engine.pod != target.pod:
             engine = EngineRecord(address=target.address, pod=target.pod, is_pod_ready=target.ready)
             self._engines[target.address] = engine
-            self._lists.waiting.set(target.address, now)
+            self._calls.set_list(target.address, now)
         elif target.ready and not engine.is_pod_ready:
             engine.failures = 0
-            if self._lists.running.get(target.address) is None:
-                self._lists.waiting.set(target.address, now)
+            if not self._calls.is_listing(target.address):
+                self._calls.set_list(target.address, now)
         engine.is_pod_ready = target.ready
         return engine
 
     def _changing(self, engine: EngineRecord) -> str:
         """The adapter that the engine is loading or unloading now; empty for none."""
-        call = self._find_change(engine.address)
+        call = self._calls.find_change(engine.address)
         return call.adapter if call is not None and call.pod == engine.pod else ""
-
-    def _find_change(self, address: str) -> EngineCall | None:
-        """The load or unload under way to an engine; there is one at most."""
-        return self._reloads.running.get(address) or self._changes.running.get(address)
 
     def _forget(self, address: str, key: str) -> None:
         """Drop a model's adapters of an engine; if no other model wants the engine, drop the engine too."""
@@ -235,11 +223,10 @@ class Reconciler:
             return
         engine.forget_model(key)
         if engine.adapters:
-            self._schedule_change(engine)
+            self._calls.set_change(engine)
             return
         del self._engines[address]
-        for queue in self._queues:
-            queue.waiting.drop(address)
+        self._calls.drop(address)
 
     def _end_mandates(self, now: float) -> None:
         for key, known in list(self._models.items()):
@@ -255,7 +242,7 @@ class Reconciler:
     def _has_withdrawn_load(self, known: _ModelRecord) -> bool:
         """Whether a load is under way that the model no longer wants; the adapter must be unloaded when it ends."""
         for target in known.request.targets:
-            call, engine = self._find_change(target.address), self._engines.get(target.address)
+            call, engine = self._calls.find_change(target.address), self._engines.get(target.address)
             if (
                 call is None
                 or engine is None
@@ -267,51 +254,3 @@ class Reconciler:
             if state is not None and state.wanted.goal is Goal.UNLOADED:
                 return True
         return False
-
-    def _due_lists(self, now: float) -> Iterator[EngineCall]:
-        timeout = self._limits.list_timeout
-        for address in self._lists.take(now):
-            if self._lists.running.get(address) is not None:
-                self._lists.waiting.set(address, now + timeout)
-                continue
-            pod = self._engines[address].pod
-            call = EngineCall(action=EngineAction.LIST, address=address, pod=pod, timeout=timeout, started=now)
-            self._lists.running.add(call)
-            yield call
-
-    def _due_changes(self, queue: CallQueue, now: float) -> Iterator[EngineCall]:
-        for address in queue.take(now):
-            engine = self._engines[address]
-            chosen = engine.choose_change()
-            if chosen is None:
-                continue
-            state, action = chosen
-            started = engine.start_change(state, action, self._moment(now))
-            call = self._build_change(engine, started, action, now)
-            queue.running.add(call)
-            yield call
-
-    def _build_change(self, engine: EngineRecord, state: AdapterState, action: EngineAction, now: float) -> EngineCall:
-        is_load = action is EngineAction.LOAD
-        asked = self._models.get(state.wanted.model)
-        return EngineCall(
-            action=action,
-            address=engine.address,
-            pod=engine.pod,
-            timeout=self._limits.load_timeout if is_load else self._limits.unload_timeout,
-            started=now,
-            adapter=state.wanted.name,
-            uri=state.wanted.uri if is_load else "",
-            model=state.wanted.model,
-            attempt=state.tries.attempts,
-            traceparent=asked.traceparent if asked else "",
-        )
-
-    def _schedule_change(self, engine: EngineRecord) -> None:
-        """Put an engine's next load or unload into its queue, and remove it from the other one."""
-        chosen = engine.choose_change() if self._find_change(engine.address) is None else None
-        for queue in (self._reloads, self._changes):
-            if chosen is not None and chosen[0].is_first_reload == (queue is self._reloads):
-                queue.waiting.set(engine.address, chosen[0].tries.next_at)
-            else:
-                queue.waiting.drop(engine.address)

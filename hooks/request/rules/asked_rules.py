@@ -14,8 +14,8 @@ from hooks.ground.settings import Settings
 from hooks.language.api.graph_request import GraphRequest
 from hooks.language.rules import asked as rules
 from hooks.language.rules import request as request_rules
-from hooks.language.rules import v1beta1 as beta_rules
 from hooks.language.rules.values import suggest
+from hooks.language.v1beta1 import rules as beta_rules
 from hooks.request.spec.asked import is_asked_in_beta, part_of, read_asked
 from hooks.request.spec.asked_spec import AUTO, THOROUGH, read_hardware, read_strategy
 from hooks.request.spec.graph_overrides import PATH as OVERRIDE

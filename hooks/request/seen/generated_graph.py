@@ -12,23 +12,23 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from hooks.graph.rules.validate import validate_graph
-from hooks.graph.spec.components import clean_json
 from hooks.ground import contract
 from hooks.ground.errors import InvalidSpec
 from hooks.ground.k8s import kinds
 from hooks.ground.k8s.hashing import canonical_json
+from hooks.ground.k8s.json_values import clean_json
 from hooks.ground.k8s.names import is_subdomain
 from hooks.ground.k8s.types import Json, Manifest, ReadManifest
 from hooks.ground.k8s.yaml_bounds import STORED
 from hooks.ground.k8s.yaml_reader import parse_yaml
 from hooks.ground.problems import HERE, SPEC, FieldPath, Key, Problem, sort_problems
 from hooks.language.api.base import parse_parent
-from hooks.language.api.conversion import GROUP_VERSIONS, Version, convert, written_path
 from hooks.language.api.graph import GraphDeployment
 from hooks.language.rules import profiling as rules
-from hooks.language.rules.v1beta1 import in_v1beta1
+from hooks.language.v1beta1.checks import find_v1beta1_problems
+from hooks.language.v1beta1.rules import in_v1beta1
 from hooks.language.validation.overlap import drop_repetitions
-from hooks.language.validation.v1beta1 import find_v1beta1_problems
+from hooks.language.versions import GROUP_VERSIONS, convert, written_path
 from hooks.request.spec.applied_graph import with_image
 from hooks.wire.metacontroller.children import MAX_CHILD_BYTES
 
@@ -132,7 +132,7 @@ def _read_graph(document: Mapping[str, Json], default_name: str) -> tuple[Manife
     if version not in GROUP_VERSIONS:
         expected = " or ".join(GROUP_VERSIONS)
         raise InvalidSpec(rules.GENERATED_VERSION.at(GENERATED / "apiVersion", value=str(version), expected=expected))
-    if found := tuple(_find_fractions(convert(document, Version.ALPHA))):
+    if found := tuple(_find_fractions(convert(document, contract.VERSION))):
         raise InvalidSpec(refuse_graph(_as_written(one, document) if is_beta else one for one in found))
     clean = clean_json(dict(document))
     metadata = clean.get("metadata")
@@ -143,7 +143,7 @@ def _read_graph(document: Mapping[str, Json], default_name: str) -> tuple[Manife
         "metadata": {"name": default_name, **known},
         "spec": clean.get("spec", {}),
     }
-    graph = convert(written, Version.ALPHA)
+    graph = convert(written, contract.VERSION)
     size = len(canonical_json(graph).encode())
     if size > _MAX_OWN_BYTES:
         raise InvalidSpec(rules.GENERATED_SIZE.at(GENERATED, size=size, limit=_MAX_OWN_BYTES))

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from hooks.graph.spec.components import clean_json
 from hooks.ground.k8s.conditions import READY, find_condition
+from hooks.ground.k8s.json_values import clean_json
 from hooks.ground.k8s.types import Json, Manifest
 from hooks.request.spec.phases import RequestState
 from hooks.request.spec.reasons import DEPLOYMENT_READY, PROFILING, VALIDATION, VERIFIED, RequestReason

@@ -8,23 +8,22 @@ from collections.abc import Mapping
 
 from hooks.ground import contract
 from hooks.ground.k8s.types import Json
-from hooks.language.api.conversion import Version, convert
-from hooks.language.api.conversion.versions import api_version, spec_annotation
 from hooks.language.api.graph_request import GraphRequest
+from hooks.language.versions import V1BETA1, convert
 
-_KEPT = spec_annotation(contract.GRAPH_REQUEST.kind)
+_KEPT = V1BETA1.keys(contract.GRAPH_REQUEST.kind).spec
 
 
 def read_asked(request: GraphRequest) -> Mapping[str, Json]:
     """The request's spec in v1beta1."""
     kept = request.metadata.annotations.get(_KEPT)
     written = {
-        "apiVersion": api_version(Version.ALPHA),
+        "apiVersion": contract.GRAPH_REQUEST.api_version,
         "kind": contract.GRAPH_REQUEST.kind,
         "metadata": {"name": request.metadata.name, **({"annotations": {_KEPT: kept}} if kept else {})},
         "spec": request.spec.model_dump(mode="json", by_alias=True, exclude_unset=True),
     }
-    asked: Mapping[str, Json] = convert(written, Version.BETA)["spec"]
+    asked: Mapping[str, Json] = convert(written, contract.BETA_VERSION)["spec"]
     return asked
 
 

@@ -12,12 +12,11 @@ from dataclasses import dataclass
 from hooks.ground import contract
 from hooks.ground.k8s.types import Json, Manifest, ReadManifest
 from hooks.ground.problems import HERE, SPEC, FieldPath, Key, Problem
-from hooks.language.api.conversion import GROUP_VERSIONS, Version, convert
-from hooks.language.api.conversion.versions import CONVERSION_ANNOTATIONS
 from hooks.language.api.merging import merge_by_schema
 from hooks.language.api.structural import SchemaNode
 from hooks.language.rules import asked as rules
 from hooks.language.rules import schema as schema_rules
+from hooks.language.versions import CONVERSION_ANNOTATIONS, GROUP_VERSIONS, convert
 
 PATH = SPEC / "overrides.dgd"
 _UNTOUCHED_ARGS = frozenset({"Frontend", "Planner"})
@@ -56,13 +55,13 @@ def find_override_problems(override: Json) -> Iterator[Problem]:
 
 def merge_override(graph: ReadManifest, override: Mapping[str, Json]) -> MergedGraph:
     """Merge an override without problems into a graph of either version."""
-    version = Version.BETA if override["apiVersion"] == GROUP_VERSIONS[-1] else Version.ALPHA
-    base = convert(graph, version.value)
+    version = contract.BETA_VERSION if override["apiVersion"] == GROUP_VERSIONS[-1] else contract.VERSION
+    base = convert(graph, version)
     remarks: list[str] = []
     partial = _prepare(version, base, override, remarks)
     merged: Manifest = merge_by_schema(base, partial, _schema_of(base))
     return MergedGraph(
-        graph=convert(merged, Version.ALPHA), written=convert(merged, Version.BETA), remarks=tuple(remarks)
+        graph=convert(merged, contract.VERSION), written=convert(merged, contract.BETA_VERSION), remarks=tuple(remarks)
     )
 
 
@@ -95,7 +94,7 @@ def _without_patches(value: Json) -> Json:
     return [_without_patches(one) for one in value] if isinstance(value, list) else value
 
 
-def _prepare(version: Version, base: ReadManifest, override: Mapping[str, Json], remarks: list[str]) -> dict[str, Json]:
+def _prepare(version: str, base: ReadManifest, override: Mapping[str, Json], remarks: list[str]) -> dict[str, Json]:
     """The override without what has no effect, and with whole lists of arguments."""
     partial: dict[str, Json] = {key: value for key, value in override.items() if key in {"metadata", "spec"}}
     metadata = override.get("metadata")
@@ -108,9 +107,9 @@ def _prepare(version: Version, base: ReadManifest, override: Mapping[str, Json],
     spec = partial.get("spec")
     if not isinstance(spec, Mapping):
         return partial
-    if version is Version.ALPHA and isinstance(services := spec.get("services"), Mapping):
+    if version == contract.VERSION and isinstance(services := spec.get("services"), Mapping):
         partial["spec"] = {**spec, "services": _prepare_services(base, services, remarks)}
-    if version is Version.BETA and isinstance(components := spec.get("components"), Sequence):
+    if version == contract.BETA_VERSION and isinstance(components := spec.get("components"), Sequence):
         partial["spec"] = {**spec, "components": _prepare_components(base, components, remarks)}
     return partial
 

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from hooks.ground import contract
 from hooks.ground.k8s.canonical import canonical_fragment
+from hooks.ground.k8s.pods import single_variables
 from hooks.ground.k8s.types import Json, Manifest
 from hooks.language.api.merging import merge_by_schema
 from hooks.language.api.schema import POD_SPEC
@@ -47,7 +48,7 @@ def _prepare_pod(pod: Mapping[str, Json]) -> dict[str, Json]:
         **({"initContainers": others} if others else {}),
         **({"containers": containers} if containers else {}),
     }
-    prepared: dict[str, Json] = canonical_fragment(given)
+    prepared: dict[str, Json] = single_variables(canonical_fragment(given))
     return prepared
 
 

@@ -14,7 +14,7 @@ from flask import Flask, Response, g
 from hooks.ground.errors import HookError
 from hooks.ground.k8s.nesting import nests_lists
 from hooks.ground.k8s.types import ReadManifest
-from hooks.language.api.conversion import convert
+from hooks.language.versions import convert
 from hooks.server.admission.conversion_wire import (
     ConversionCall,
     FailedReview,

@@ -17,7 +17,7 @@ from hooks.ground.errors import HookError, InvalidRequest
 from hooks.ground.k8s.messages import describe_type, one_line
 from hooks.ground.k8s.nesting import may_nest_lists
 from hooks.ground.k8s.types import ReadManifest
-from hooks.language.api.conversion import CONVERTIBLE_KINDS, GROUP_VERSIONS
+from hooks.language.versions import CONVERTIBLE_KINDS, GROUP_VERSIONS
 
 MAX_MESSAGE_CHARACTERS = 1000
 _MAX_NAME_CHARACTERS = 260

@@ -6,19 +6,20 @@ user's request beside it.
 
 from dataclasses import replace
 
+from hooks.ground import contract
 from hooks.ground.problems import Problem
-from hooks.language.api.conversion import Version, convert, written_path
-from hooks.language.rules.v1beta1 import in_v1beta1
+from hooks.language.v1beta1.checks import find_v1beta1_warnings
+from hooks.language.v1beta1.rules import in_v1beta1
 from hooks.language.validation.review import Verdict
-from hooks.language.validation.v1beta1 import find_v1beta1_warnings
+from hooks.language.versions import convert, written_path
 from hooks.server.admission.wire import AdmissionCall
 
 
 def in_written_version(verdict: Verdict, call: AdmissionCall) -> Verdict:
     """The verdict with the paths and words of the version that the user wrote, and the warnings of that version."""
-    if call.version != Version.BETA or call.new is None:
+    if call.version != contract.BETA_VERSION or call.new is None:
         return verdict
-    written = convert(call.new, Version.BETA)
+    written = convert(call.new, contract.BETA_VERSION)
 
     def say(problem: Problem) -> Problem:
         worded = replace(problem, rule=in_v1beta1(problem.rule))

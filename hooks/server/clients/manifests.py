@@ -7,10 +7,11 @@ becomes one sentence; it is never half believed.
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from hooks.ground import contract
+import msgspec
+
 from hooks.ground.k8s.messages import describe_type
-from hooks.ground.k8s.object_shapes import find_fault
 from hooks.ground.k8s.types import GroupVersionKind, ReadManifest
+from hooks.server.clients.object_types import Metadata, WholeObject
 from hooks.server.exchange.documents import Unreadable
 
 TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io, application/json"
@@ -37,13 +38,12 @@ def check_manifest(found: object, kind: GroupVersionKind | None = None) -> ReadM
     name = metadata.get("name")
     if not isinstance(name, str) or not 0 < len(name) <= _LONGEST_NAME:
         raise Unreadable(f"a {what} without a name that an object can have")
-    if kind is None:
-        checked: Mapping[str, Any] = {"metadata": metadata}
-    else:
+    if kind is not None:
         _expect_kind(found, kind)
-        checked = found if kind.group != contract.GROUP else {**found, "spec": _outline(found.get("spec"))}
-    if fault := find_fault({key: value for key, value in checked.items() if key != "kind"}, f"a {what}"):
-        raise Unreadable(fault)
+    try:
+        msgspec.convert(*((metadata, Metadata) if kind is None else (found, WholeObject)))
+    except (msgspec.ValidationError, RecursionError) as error:
+        raise Unreadable(f"a {what} of another shape: {error}") from error
     return found
 
 
@@ -99,17 +99,6 @@ def read_rows(answer: Mapping[str, Any], columns: Sequence[str]) -> Iterator[tup
         if not all(isinstance(text, str) for text in texts):
             raise Unreadable("a row with a cell that is no text")
         yield check_manifest(row.get("object")), texts
-
-
-def _outline(spec: object) -> object:
-    """What clients read of the spec of our own kinds; the rest is judged by their rules."""
-    if not isinstance(spec, dict):
-        return spec
-    services = spec.get("services")
-    if not isinstance(services, dict):
-        return {key: spec[key] for key in ("services", "replicas") if key in spec}
-    replicas = {name: _outline(service) for name, service in services.items()}
-    return {"services": replicas, **({"replicas": spec["replicas"]} if "replicas" in spec else {})}
 
 
 def _expect_kind(found: Mapping[str, Any], kind: GroupVersionKind) -> None:

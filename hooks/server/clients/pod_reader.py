@@ -5,7 +5,7 @@ believed for `GOOD_SECONDS`, and then the pod is read again. A refused address i
 the longer nothing changes. A read that fails changes nothing of what is known.
 
 A call reads for `READ_SECONDS` at most, and reads few pods again. Of a thousand new pods some are left to the next
-calls.
+calls. One call reads for a namespace at a time, within the namespace's budget; others do not wait for it.
 """
 
 import threading
@@ -18,12 +18,11 @@ from dataclasses import dataclass
 from hooks.ground.k8s import kinds
 from hooks.model.seen.pod_addresses import OWN, AddressVerdict, NamedAddress, Verdicts, describe_doubt, judge_address
 from hooks.server.clients.api_server import ApiServer, Conversation, Refused, object_path
+from hooks.server.clients.read_budget import ReadBudget
 from hooks.server.clients.read_faults import ReadFaults
 
 READ_SECONDS, DEADLINE_SECONDS = 1.0, 2.0
 """How long a call begins to read further pods, and how long the last answer may take."""
-MOST_READERS = 2
-"""How many calls read at the same time; the others do not wait for them."""
 GOOD_SECONDS = 120.0
 KEPT_SECONDS = 3600.0
 """How long an address stays its pod's while the pod cannot be read: longer, and another pod may well have it."""
@@ -56,8 +55,8 @@ class _Known:
 class PodReader:
     """Knows whose addresses are; safe to use from several threads."""
 
-    def __init__(self, server: ApiServer | None, new_seconds: float) -> None:
-        """Take the API server, None for none; a doubt is new for so many seconds."""
+    def __init__(self, server: ApiServer | None, new_seconds: float, budget: ReadBudget | None = None) -> None:
+        """Take the API server, None for none; a doubt is new for so many seconds. Take who may read, too."""
         self._server = server
         self._new_seconds = new_seconds
         self._lock = threading.Lock()
@@ -66,7 +65,7 @@ class PodReader:
         """Namespace and name of the pods that some thread is about to read."""
         self._faults = ReadFaults(server.clock) if server else ReadFaults()
         """By namespace."""
-        self._readers = threading.BoundedSemaphore(MOST_READERS)
+        self._budget = budget or (ReadBudget(server.clock) if server else ReadBudget())
 
     def check(self, addresses: tuple[NamedAddress, ...]) -> Verdicts:
         """The verdict on each address; reads the pods of those that are not known, or not any more. Never raises."""
@@ -77,11 +76,10 @@ class PodReader:
         if not (unclear := self._find_unclear(addresses, server.clock())):
             return verdicts
         with self._take_due(unclear, server.clock()) as due:
-            if due and self._readers.acquire(blocking=False):
-                try:
-                    self._read(server, due)
-                finally:
-                    self._readers.release()
+            for namespace in dict.fromkeys(namespace for namespace, _ in due):
+                with self._budget.turn(namespace, 0.0) as fault:
+                    if not fault:
+                        self._read(server, {pod: of for pod, of in due.items() if pod[0] == namespace})
         with self._lock:
             now = server.clock()
             return verdicts | {one: self._judge(one, now) for one in unclear}
@@ -138,7 +136,7 @@ class PodReader:
 
     def _read_one(self, conversation: Conversation, namespace: str, name: str, addresses: list[NamedAddress]) -> bool:
         """Read one pod; whether the next one may be read too."""
-        clock = conversation.server.clock
+        clock, taken = conversation.server.clock, conversation.taken.size
         try:
             path = object_path(kinds.POD, namespace, name)
         except Refused as impossible:
@@ -148,10 +146,11 @@ class PodReader:
             pod = conversation.find(path, kinds.POD)
         except Refused as refused:
             self._faults.note(namespace, refused, forbidden=_FORBIDDEN, what=" for the pod")
+            self._budget.spend(namespace, conversation.taken.size - taken)
             return False
         self._learn({one: judge_address(one, pod) for one in addresses}, clock())
         self._faults.clear(namespace)
-        return True
+        return self._budget.spend(namespace, conversation.taken.size - taken)
 
     def _learn(self, refusals: Mapping[NamedAddress, str], now: float) -> None:
         with self._lock:

@@ -81,11 +81,13 @@ class ReadBudget:
             with self._lock:
                 account.calls -= 1
 
-    def spend(self, namespace: str, size: int) -> None:
-        """Charge bytes to a namespace."""
+    def spend(self, namespace: str, size: int) -> bool:
+        """Charge bytes to a namespace; whether it has some left."""
         with self._lock:
-            if (account := self._accounts.get(namespace)) is not None:
-                account.size -= size
+            if (account := self._accounts.get(namespace)) is None:
+                return False
+            account.size -= size
+            return account.size > 0
 
     def _enter(self, namespace: str) -> tuple[_Account, str]:
         now = self._clock()

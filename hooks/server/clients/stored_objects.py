@@ -21,7 +21,6 @@ from hooks.server.clients.api_server import Conversation, Refused, object_path
 from hooks.wire.metacontroller.controllers import OPTIONAL_KINDS, OUR_KINDS
 from hooks.wire.metacontroller.effects import Effect, EffectSource, Event, ScalePodClique, WriteBackReplicas
 from hooks.wire.metacontroller.protocol import RelatedRule, SyncAnswer, SyncRequest
-from hooks.wire.metacontroller.shapes import misshapen_refused
 from hooks.wire.policy.identity import component_name
 from hooks.wire.world.asking import build_request
 from hooks.wire.world.objects import World
@@ -168,10 +167,12 @@ class StoredObjects:
         rule = RelatedRule.of(gvk_of(related), self.source.parent.namespace, names=(name_of(related),))
         try:
             request = build_request(parent, world, [rule])
-            with misshapen_refused(request):
-                return sync(request, self.facts).effects
+            return sync(request, self.facts).effects
         except HookError as error:
             raise Unwanted(f"{self._name} cannot be rendered: {error}") from error
+        except (LookupError, TypeError, ValueError, AttributeError) as error:
+            why = f"a stored field has the wrong type ({type(error).__name__})"
+            raise Unwanted(f"{self._name} cannot be rendered: {why}") from error
 
 
 def _is_owned_by(manifest: ReadManifest, owner: ReadManifest) -> bool:

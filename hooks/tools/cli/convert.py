@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import click
 
 from hooks.ground.k8s.types import ReadManifest
-from hooks.language.api.conversion import Version
+from hooks.language.versions import VERSIONS
 from hooks.tools.cli.refusing import count, refuse
 from hooks.tools.offline.manifests.checking import check_document
 from hooks.tools.offline.manifests.converting import convert_document, is_converted
@@ -27,7 +27,7 @@ Examples:
     "--to",
     "version",
     required=True,
-    type=click.Choice([one.value for one in Version]),
+    type=click.Choice(list(VERSIONS.names)),
     help="The version of the output.",
 )
 @click.option("-o", "--output", type=click.Choice(["yaml", "json"]), default="yaml", help="How to print the result.")

@@ -9,8 +9,9 @@ from hooks.server.commands.kind_options import with_option
 from hooks.server.commands.settings_options import settings_option
 from hooks.tools.cli.build_options import build_options
 from hooks.tools.cli.cluster_options import Connection, connection_options
+from hooks.tools.cli.diff_options import Fitting, OldSide, Waiting, fit_options, old_side_options, wait_options
 from hooks.tools.cli.options import origin_option
-from hooks.tools.cli.values import parse_namespace, parse_positive
+from hooks.tools.cli.values import parse_namespace
 from hooks.tools.offline.manifests.built.building import Building
 
 
@@ -27,14 +28,7 @@ Examples:
   dynamo-hooks diff -o markdown --exit-code old/ new/"""
 )
 @click.argument("files", nargs=-1, metavar="[OLD] NEW…")
-@click.option("--from-cluster", "is_live", is_flag=True, help="Compare with the objects in the cluster; give only NEW.")
-@click.option(
-    "--from-git",
-    "revision",
-    default="",
-    metavar="REVISION",
-    help="Compare with the same files at this Git revision; give one or more NEW.",
-)
+@old_side_options
 @click.option(
     "-n",
     "--namespace",
@@ -54,16 +48,7 @@ Examples:
     default="text",
     help="How to print the result.",
 )
-@click.option(
-    "--fit", "fits", is_flag=True, help="Estimate whether the pods will find nodes; needs --from-cluster or --nodes."
-)
-@click.option(
-    "--nodes",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="For --fit: the output of `kubectl get nodes -o yaml`, or of `kubectl get nodes,pods -A -o yaml`, so that the "
-    "pods that run count too.",
-)
+@fit_options
 @click.option("--show-values", "shows_values", is_flag=True, help="Show the values of environment variables too.")
 @click.option(
     "--exit-code",
@@ -83,42 +68,24 @@ Examples:
     is_flag=True,
     help="With --from-cluster: let the API server try all objects in a dry run, with webhooks and quotas of others.",
 )
-@click.option(
-    "--wait",
-    "plan",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="After an apply: wait until what FILE says has arrived, and say what restarted. FILE is an earlier output of "
-    "--from-cluster -o json.",
-)
-@click.option(
-    "--wait-seconds",
-    type=float,
-    default=600.0,
-    show_default=True,
-    callback=parse_positive,
-    help="For --wait: how long at most.",
-)
+@wait_options
 @connection_options
 def diff(  # noqa: PLR0913 - one for each option
     *,
     files: tuple[str, ...],
-    is_live: bool,
-    revision: str,
+    old: OldSide,
     namespace: str,
     installed: frozenset[str],
     set_values: tuple[str, ...],
     building: Building,
     origin: str,
     output: str,
-    fits: bool,
-    nodes: Path | None,
+    fitting: Fitting,
     shows_values: bool,
     tells: bool,
     admission: bool | None,
     is_tried: bool,
-    plan: Path | None,
-    wait_seconds: float,
+    waiting: Waiting,
     connection: Connection,
 ) -> None:
     """Show what applying NEW will change: objects, fields, restarts of pods with the reason, GPUs, lost data and names.
@@ -140,29 +107,27 @@ def diff(  # noqa: PLR0913 - one for each option
     affinity between pods, spread and topology constraints, volumes, devices of claims, node autoscalers, and other pods
     that wait for a node.
     """
-    if plan is not None:
-        _wait(plan, wait_seconds, connection, is_alone=not (files or revision or fits or tells))
+    if waiting.plan is not None:
+        is_alone = not (files or old.revision or fitting.is_asked or tells)
+        _wait(waiting.plan, waiting.seconds, connection, is_alone=is_alone)
         return
-    _check_usage(files, is_live=is_live, revision=revision, installed=installed)
-    _check_fit(fits=fits, is_live=is_live, nodes=nodes)
-    if is_tried and not is_live:
-        raise click.UsageError("--server-side asks a cluster's API server; give --from-cluster too")
-    if origin and is_live:
-        raise click.UsageError("--origin contradicts --from-cluster, where what runs shows how its graph began")
+    old.check(files, installed)
+    fitting.check(old)
+    _check_cluster(old, is_tried=is_tried, origin=origin)
     from hooks.tools.cli.comparison import compare, show  # noqa: PLC0415 - loads all that renders, `--help` needs none
     from hooks.tools.cli.sides import ComparedSides  # noqa: PLC0415
 
     sides = ComparedSides(
         files=files,
-        revision=revision,
-        cluster=connection if is_live else None,
+        revision=old.revision,
+        cluster=connection if old.is_live else None,
         namespace=namespace,
         installed=installed,
         set_values=set_values,
         building=building,
         origin=origin,
-        fits=fits,
-        nodes=nodes,
+        fits=fitting.is_asked,
+        nodes=fitting.nodes,
         admission=admission,
         is_tried=is_tried,
         keeps_state=output == "json",
@@ -181,23 +146,9 @@ def _wait(plan: Path, seconds: float, connection: Connection, *, is_alone: bool)
     wait_and_compare(plan, seconds, connection)
 
 
-def _check_usage(files: tuple[str, ...], *, is_live: bool, revision: str, installed: frozenset[str]) -> None:
-    if is_live and revision:
-        raise click.UsageError("--from-cluster and --from-git both say what OLD is; give one of them")
-    if is_live and len(files) != 1:
-        raise click.UsageError("--from-cluster takes one argument, NEW; what is live is the other side")
-    if revision and "-" in files:
-        raise click.UsageError("--from-git takes files and directories; git does not have standard input")
-    if not is_live and not revision and len(files) != 2:
-        raise click.UsageError("give OLD and NEW, two files or directories, or one with --from-cluster or --from-git")
-    if files == ("-", "-"):
-        raise click.UsageError("only one of OLD and NEW can be standard input")
-    if is_live and installed:
-        raise click.UsageError("--with contradicts --from-cluster, which asks the cluster for its kinds")
-
-
-def _check_fit(*, fits: bool, is_live: bool, nodes: Path | None) -> None:
-    if fits and not is_live and nodes is None:
-        raise click.UsageError("--fit needs nodes; give --nodes FILE or --from-cluster")
-    if nodes is not None and not fits:
-        raise click.UsageError("--nodes is for --fit; give both")
+def _check_cluster(old: OldSide, *, is_tried: bool, origin: str) -> None:
+    """Raise UsageError for an option that only, or never, is one of a cluster."""
+    if is_tried and not old.is_live:
+        raise click.UsageError("--server-side asks a cluster's API server; give --from-cluster too")
+    if origin and old.is_live:
+        raise click.UsageError("--origin contradicts --from-cluster, where what runs shows how its graph began")

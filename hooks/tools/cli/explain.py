@@ -2,7 +2,6 @@
 
 import sys
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import partial
 
 import click
@@ -63,7 +62,6 @@ Examples:
 @settings_option
 @build_options
 @origin_option
-@click.option("--source", "with_source", is_flag=True, help="Name the file and function of this project too.")
 @click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", help="How to print the result.")
 def explain(  # noqa: PLR0913 - one for each option
     *,
@@ -75,10 +73,9 @@ def explain(  # noqa: PLR0913 - one for each option
     set_values: tuple[str, ...],
     building: Building,
     origin: str,
-    with_source: bool,
     output: str,
 ) -> None:
-    """Say where a rendered value comes from: a field with file and line, a default, a setting, another object.
+    """Say where a rendered value comes from: a field with file and line, a setting, another object, or built in.
 
     FILE is a file, a directory (read recursively) or - for standard input. FIELD is a field of the Deployment,
     LeaderWorkerSet or PodCliqueSet of the service; what stands before a field of the pod or of its main container can
@@ -93,13 +90,12 @@ def explain(  # noqa: PLR0913 - one for each option
     """
     settings = read_offline_settings(set_values)
     key, wanted = split_object(field)
-    asks = _Form(output=output, with_source=with_source)
     try:
         question = Question(service=service or _service_in(wanted), key=key)
         loaded = narrow(load_together([file], namespace, Selection(building=building, origin=origin)), question)
         checked = check_whole(loaded, settings, installed)
         chosen = choose(loaded, checked, question, settings=settings, installed=installed)
-        answer = _answer(chosen, wanted, key, asks)
+        answer = _answer(chosen, wanted, key, output)
     except ManifestFaults as error:
         refuse(error.faults)
         return
@@ -118,21 +114,13 @@ def _warnings_of(chosen: Chosen, warnings: Iterable[Fault]) -> list[Fault]:
     return [one for one in warnings if place is None or one.problem.path.parts[: len(place)] == place]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Form:
-    """How the answer is printed."""
-
-    output: str
-    with_source: bool
-
-
 def _service_in(field: str) -> str:
     """The service that a field of the manifest names, so that FILE may have other graphs; empty for none."""
     parts = split_field(field)
     return parts[2] if len(parts) > 2 and parts[:2] == ("spec", "services") else ""
 
 
-def _answer(chosen: Chosen, field: str, key: ObjectKey | None, form: _Form) -> str:
+def _answer(chosen: Chosen, field: str, key: ObjectKey | None, output: str) -> str:
     """What is known of the values that the field names, of the field of the manifest, or of one that is not set.
 
     Raises:
@@ -142,27 +130,27 @@ def _answer(chosen: Chosen, field: str, key: ObjectKey | None, form: _Form) -> s
     written = case.build.written
     if key is None and names_manifest(field, written):
         if found := find_effects(case, field):
-            return _write_effects(found, form)
+            return _write_effects(found, output)
         raise UnknownField(f"{written['kind']} {written['metadata']['name']} has no field {field}")
     try:
-        return _write(chosen, _find(chosen, field, key), field, form)
+        return _write(chosen, _find(chosen, field, key), field, output)
     except UnknownField:
         services = [chosen.service] if chosen.service else list(places_of_services(written)) or [""]
         tried = [] if key or not field else [find_unset(case, split_field(field), one) for one in services[:_MOST]]
         unset = [one for one in tried if one is not None]
         if not unset:
             raise
-    return _write_unset(unset, form)
+    return _write_unset(unset, output)
 
 
-def _write_effects(found: FieldEffects, form: _Form) -> str:
-    if form.output == "json":
+def _write_effects(found: FieldEffects, output: str) -> str:
+    if output == "json":
         return _dump([write_effects_json(found)])
     return write_effects(found, partial(paint, colour="bold"))
 
 
-def _write_unset(unset: Sequence[UnsetField], form: _Form) -> str:
-    if form.output == "json":
+def _write_unset(unset: Sequence[UnsetField], output: str) -> str:
+    if output == "json":
         return _dump([one.as_json() for one in unset])
     return "".join(f"{one}\n" for one in unset)
 
@@ -177,16 +165,16 @@ def _find(chosen: Chosen, field: str, key: ObjectKey | None) -> list[LeafPlace]:
     return find_places(field, chosen.case.made, service=chosen.service, key=key)
 
 
-def _write(chosen: Chosen, places: list[LeafPlace], field: str, form: _Form) -> str:
+def _write(chosen: Chosen, places: list[LeafPlace], field: str, output: str) -> str:
     """One value in full, several in a list."""
     is_one = len(places) == 1
     origins = [explain_one(chosen.case, places[0])] if is_one else explain_all(chosen.case, places)
     variable = str(places[0].path.parts[-2]) if is_one and names_place(field, places[0]) else ""
-    if form.output == "json":
+    if output == "json":
         return _dump(write_json(origins, variable=variable))
     bold = partial(paint, colour="bold")
     if is_one:
-        return write_origin(origins[0], bold, variable=variable, with_source=form.with_source)
+        return write_origin(origins[0], bold, variable=variable)
     return write_list(origins, bold)
 
 

@@ -4,11 +4,12 @@ from pathlib import Path
 
 import click
 
+from hooks.ground import contract
 from hooks.ground.k8s.types import Json
-from hooks.language.api.conversion import Version
+from hooks.language.api.resources import CustomResource
 from hooks.language.crds.definitions import all_resources, suggest_kind
 from hooks.language.crds.json_schema import build_file, build_files, format_schema
-from hooks.language.crds.resources import CustomResource
+from hooks.language.versions import VERSIONS
 from hooks.tools.offline.manifests.writing import guard_output
 
 _COMMANDS = ("diff", "upgrade-plan")
@@ -31,8 +32,8 @@ Then:
 @click.argument("kind", required=False)
 @click.option(
     "--version",
-    type=click.Choice([one.value for one in Version]),
-    default=Version.ALPHA.value,
+    type=click.Choice(list(VERSIONS.names)),
+    default=contract.VERSION,
     show_default=True,
     help="The version of KIND; only graphs, components and scaling adapters have v1beta1.",
 )

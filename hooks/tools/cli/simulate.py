@@ -25,7 +25,9 @@ from hooks.tools.offline.manifests.reading import ManifestFaults
 from hooks.tools.offline.manifests.together import check_whole, load_together
 from hooks.tools.offline.manifests.writing import guard_output
 from hooks.tools.offline.rendering import every_child
+from hooks.tools.offline.simulation.applied_documents import DocumentRefused
 from hooks.tools.offline.simulation.gpu_node import NODE_NOTE, add_gpu_node, needs_node
+from hooks.tools.offline.simulation.plan import SimulationPlan
 from hooks.tools.offline.simulation.processes import ServerFailed
 from hooks.tools.offline.simulation.report import (
     ProgressView,
@@ -35,7 +37,8 @@ from hooks.tools.offline.simulation.report import (
     print_trees,
     summarize_result,
 )
-from hooks.tools.offline.simulation.run import DocumentRefused, SimulationPlan, Snapshot, run_programs, run_simulation
+from hooks.tools.offline.simulation.run import run_programs, run_simulation
+from hooks.tools.offline.simulation.snapshots import Snapshot
 from hooks.tools.offline.simulation.targets import find_never_matched, find_unmatched
 from hooks.tools.offline.simulator.cluster import NeverSettles
 from hooks.tools.offline.simulator.engines import EngineFailed

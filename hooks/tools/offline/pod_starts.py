@@ -7,16 +7,20 @@ of Python and of the kubelet.
 from collections.abc import Iterable, Iterator, Mapping
 
 from hooks.component.image.command_line import CommandLine
-from hooks.component.image.contents import LISTENING, SYSTEM
 from hooks.component.image.fit import Lack, LackKind, find_lacks
+from hooks.component.image.flags import FRONTEND
 from hooks.component.image.programs import Misreading, Run, find_misreading, read_runs
 from hooks.component.image.runtime_version import RuntimeVersion, parse_version, resolve_sidecar_version
-from hooks.component.image.served_ports import find_ports
+from hooks.component.pod.defaults import frontend, planner, worker
+from hooks.component.pod.defaults.listening import Written, find_served
 from hooks.ground import contract
 from hooks.ground.k8s.types import Json, ReadManifest
+from hooks.ground.problems import HERE
 from hooks.tools.offline.pod_troubles import NO_START, Trouble
 
 _PROBES = {"startupProbe": "Startup", "readinessProbe": "Readiness", "livenessProbe": "Liveness"}
+_LISTENING = {FRONTEND: frontend.DEFAULTS, "dynamo.planner": planner.PROBED}
+"""By module where it serves HTTP; all others serve as a worker does."""
 _BESIDE = frozenset({"ray", "source", ".", "cd", "export", "set", "echo", "sleep", "ulimit", "mkdir"})
 """Programs of a script that serve no HTTP beside the module that the script runs."""
 _OTHER_SERVERS = frozenset({"--kserve-grpc-server", "--interactive"})
@@ -132,10 +136,17 @@ def _served_ports(container: Mapping[str, Json], runs: list[Run]) -> frozenset[i
     others = {run.program for run in runs if not run.module}
     if len(modules) != 1 or not others <= _BESIDE:
         return None
-    run, env, text = modules[0], container.get("env") or (), CommandLine.of(container).text
-    variables = {way.variable for way in LISTENING.get(run.module, (SYSTEM,))}
-    if any(name in text for name in variables) or _OTHER_SERVERS.intersection(run.flags):  # the shell sets it
+    module, env, text = modules[0].module, container.get("env") or (), CommandLine.of(container).text
+    defaults = _LISTENING.get(module, worker.DEFAULTS)
+    variables = {knob.variable for knob in defaults.knobs.values()}
+    if any(name in text for name in variables) or _OTHER_SERVERS.intersection(modules[0].flags):  # the shell sets it
         return None
-    if container.get("envFrom") and not variables <= {entry.get("name") for entry in env}:
+    if not module.startswith("dynamo.") or (
+        container.get("envFrom") and not variables <= {entry.get("name") for entry in env}
+    ):
         return None
-    return find_ports(run, env)
+    said = [find_served(defaults, name, Written(HERE, container, ((HERE, env),))) for name in defaults.knobs]
+    if any(one is not None and one.number is None for one in said):
+        return None
+    unsaid = contract.HTTP_PORT if module == FRONTEND else 0  # the other servers are started only where a port is said
+    return frozenset(number for one in said if (number := one.number if one and one.number else unsaid))

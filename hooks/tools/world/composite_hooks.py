@@ -24,7 +24,6 @@ from hooks.wire.metacontroller.protocol import (
     SyncRequest,
 )
 from hooks.wire.metacontroller.queries import ObjectSource, answer_with
-from hooks.wire.metacontroller.shapes import misshapen_refused
 from hooks.wire.world.asking import WorldReader, build_request
 
 
@@ -66,9 +65,14 @@ def ask(parent: ReadManifest, reader: WorldReader, facts: Facts, source: ObjectS
         HookError: the hook cannot answer for another reason.
     """
     request = build_request(parent, reader, ask_for_related(parent, reader, facts))
-    with misshapen_refused(request, lambda fault: InvalidSpec(rules.OTHER_OBJECT.at(HERE, why=fault))):
-        answers = source or ObjectSource(read=partial(answer_queries, reader))
+    answers = source or ObjectSource(read=partial(answer_queries, reader))
+    try:
         return answer_with(ASKED[gvk_of(parent)].sync, answers)(request, facts)
+    except (LookupError, TypeError, ValueError, AttributeError) as error:
+        if not request.related.all():
+            raise  # only a bug is left
+        why = f"the hook fails ({type(error).__name__}: {error}), so a field of one of them has the wrong type"
+        raise InvalidSpec(rules.OTHER_OBJECT.at(HERE, why=why)) from error
 
 
 def answer_queries(reader: WorldReader, queries: Iterable[ObjectQuery]) -> Mapping[ObjectQuery, QueryAnswer]:

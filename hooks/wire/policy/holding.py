@@ -10,6 +10,7 @@ from functools import lru_cache
 from hooks.ground import contract
 from hooks.ground.k8s import kinds, pod_sets
 from hooks.ground.k8s.conditions import Condition
+from hooks.ground.k8s.pods import single_variables
 from hooks.ground.k8s.same import MAX_KEPT, ByIdentity
 from hooks.ground.k8s.types import (
     GroupVersionKind,
@@ -63,7 +64,7 @@ def find_held(wanted: Manifest, live: ReadManifest | None) -> Manifest | None:
 @lru_cache(maxsize=MAX_KEPT)
 def _choose_held(returned: ByIdentity, last: ByIdentity) -> Manifest | None:
     """The same for a workload that was last applied like this; plans and last-applied objects are cached."""
-    wanted, applied = returned.value, last.value
+    wanted, applied = returned.value, single_variables(last.value)
     now, before = read_mark(wanted), read_mark(applied)
     if before is None or now is None:
         return None
@@ -79,7 +80,7 @@ def keep_applied(wanted: Manifest, live: ReadManifest | None) -> Manifest | None
 
 
 def _hold(applied: ReadManifest, wanted: ReadManifest) -> Manifest:
-    held, strategy = pod_sets.with_replicas_of(applied, wanted), wanted["spec"].get(_STRATEGY)
+    held, strategy = pod_sets.with_replicas_of(single_variables(applied), wanted), wanted["spec"].get(_STRATEGY)
     spec = {key: value for key, value in held["spec"].items() if key != _STRATEGY}
     return {**held, "spec": spec if strategy is None else {**spec, _STRATEGY: strategy}}
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from hooks.ground import contract
-from hooks.language.api.conversion.documents import convert
+from hooks.language.versions import convert
 from tests.cluster.api_client import ApiClient
 from tests.e2e.bench import Bench, messages, replaced_hooks
 from tests.e2e.graphs import load_graph, serve

@@ -8,9 +8,9 @@ import pytest
 
 from hooks.ground import contract
 from hooks.ground.k8s.types import Json
+from hooks.language.cel.kinds import CEL_RULES
 from hooks.language.crds import build_crds, find_faults
-from hooks.language.crds.cel_rules import CEL_RULES
-from hooks.language.crds.cel_v1beta1 import V1BETA1_RULES
+from hooks.language.v1beta1 import cel as beta_cel
 from tests.language.crds.beta_cases import A, of, one, pod
 from tests.language.crds.reading import BY_KIND, DCD, DGD, DGDR, DGDSA, KINDS, Node, walk
 from tests.test_crds import ALLOWED_KEYS, CLIENT_SIDE_APPLY_BYTES, MESSAGE, READY, SUBRESOURCES
@@ -200,7 +200,7 @@ ONLY_BETA = {
 @pytest.mark.parametrize("kind", CONVERTED)
 def test_rules_are_those_of_v1alpha1_but_for_the_fields_of_one_version(kind: str) -> None:
     """The API server judges an object by the version in which it is written."""
-    alpha, beta = ({rule.rule.name for rule in rules[kind]} for rules in (CEL_RULES, V1BETA1_RULES))
+    alpha, beta = ({rule.rule.name for rule in rules[kind]} for rules in (CEL_RULES, beta_cel.CEL_RULES))
     assert alpha - beta <= ONLY_ALPHA
     assert beta - alpha <= ONLY_BETA
 

@@ -3,7 +3,7 @@
 import pytest
 
 from hooks.ground.problems import Rule, Severity, texts_of
-from hooks.language.crds.cel_rules import CEL_RULES
+from hooks.language.cel.kinds import CEL_RULES
 from hooks.language.rules import TABLE, Place, slips
 from tests.language.validation.cases import CASES, judge_case
 from tests.language.validation.objects import Case

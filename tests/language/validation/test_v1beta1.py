@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from hooks.ground.problems import Rule, Severity, texts_of
-from hooks.language.rules import TABLE, v1beta1
-from hooks.language.validation.v1beta1 import find_v1beta1_problems, find_v1beta1_warnings
+from hooks.language.rules import TABLE
+from hooks.language.v1beta1 import rules as v1beta1
+from hooks.language.v1beta1.checks import find_v1beta1_problems, find_v1beta1_warnings
 
 MAIN = {"name": "main", "image": "i"}
 

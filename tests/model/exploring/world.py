@@ -162,9 +162,12 @@ def _copy_prober(prober: Reconciler) -> Reconciler:
         _engines={
             key: replace(one, adapters=dict(one.adapters), listing=one.listing) for key, one in prober._engines.items()
         },
-        _lists=_copy_queue(prober._lists),
-        _changes=_copy_queue(prober._changes),
-        _reloads=_copy_queue(prober._reloads),
+        _calls=_alike(
+            prober._calls,
+            _lists=_copy_queue(prober._calls._lists),
+            _changes=_copy_queue(prober._calls._changes),
+            _reloads=_copy_queue(prober._calls._reloads),
+        ),
     )
 
 
@@ -214,14 +217,14 @@ def fingerprint_prober(prober: Reconciler, now: float) -> tuple[Any, ...]:
     """All that a prober's further behaviour depends on, apart from the times themselves."""
     engines = []
     for address, engine in sorted(prober._engines.items()):
-        running = prober._lists.running.get(address)
+        running = prober._calls._lists.running.get(address)
         newest = max((state.changed_at for state in engine.adapters.values()), default=0.0)
         engines.append(
             (
                 *(address, engine.pod, engine.listing.result, engine.listing.names, engine.has_listed),
                 tuple(_fingerprint_state(state, engine.listing) for _, state in sorted(engine.adapters.items())),
                 None if running is None else running.started < newest,
-                *(queue.waiting._times.get(address) is not None for queue in prober._queues),
+                *(queue.waiting._times.get(address) is not None for queue in prober._calls._queues),
             )
         )
     models = tuple((key, known.request) for key, known in sorted(prober._models.items()))

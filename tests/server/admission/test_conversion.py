@@ -8,7 +8,7 @@ import pytest
 from flask import Flask
 from werkzeug.test import TestResponse
 
-from hooks.language.api import conversion
+from hooks.language import versions
 from hooks.server.admission import conversion as route
 from hooks.server.admission.conversion_wire import MAX_MESSAGE_CHARACTERS
 from tests import make
@@ -57,11 +57,11 @@ def test_objects_come_back_in_the_wanted_version_and_in_their_order() -> None:
     response = answer(conversion_review("v1beta1", graph, ADAPTER))
     assert response["result"] == {"status": "Success"}
     first, second = response["convertedObjects"]
-    assert first == conversion.convert(graph, "v1beta1")
+    assert first == versions.convert(graph, "v1beta1")
     assert [part["name"] for part in first["spec"]["components"]] == ["Frontend", "Worker"]
     assert second == ADAPTER
     (back,) = answer(conversion_review("v1alpha1", first))["convertedObjects"]
-    assert back == conversion.convert(first, "v1alpha1")
+    assert back == versions.convert(first, "v1alpha1")
     assert set(back["spec"]["services"]) == {"Frontend", "Worker"}
 
 

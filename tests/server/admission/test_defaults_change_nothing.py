@@ -15,11 +15,11 @@ from hooks.ground import contract
 from hooks.ground.k8s.types import Manifest, gvk_of, labels_of, plural_of
 from hooks.ground.settings import parse_settings
 from hooks.ground.settings.facts import Facts
-from hooks.language.api.conversion import Version, convert
 from hooks.language.crds import apply_defaults, find_faults
-from hooks.language.crds.served_versions import is_beta
 from hooks.language.validation.defaulting import JsonPatch
 from hooks.language.validation.review import Review
+from hooks.language.versions import convert
+from hooks.language.versions.served import is_beside
 from hooks.server.admission.rules import DEFAULTS
 from hooks.tools.offline.rendering import Rendered, render
 from hooks.wire.metacontroller.controllers import OUR_KINDS
@@ -56,7 +56,7 @@ def store(manifest: Manifest) -> Manifest:
     """The object as the API server stores it without admission."""
     if (manifest["apiVersion"], manifest["kind"]) in {(one.api_version, one.kind) for one in OUR_KINDS}:
         return apply_defaults(manifest)
-    return apply_defaults(convert(manifest, Version.ALPHA)) if is_beta(manifest) else manifest
+    return apply_defaults(convert(manifest, contract.VERSION)) if is_beside(manifest) else manifest
 
 
 def fill_in(manifest: Manifest) -> tuple[Manifest, JsonPatch]:

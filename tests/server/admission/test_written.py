@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
+from hooks.ground import contract
 from hooks.ground.settings import parse_settings
-from hooks.language.api.conversion import Version, convert
+from hooks.language.versions import convert
 from hooks.server.admission.app import create_admission_app
 from hooks.server.admission.rules import DEFAULTS, RULES
 from tests import make
@@ -31,7 +32,7 @@ def refusal(graph: Any, **fields: Any) -> str:
 def graph() -> Any:
     """A graph of v1beta1 with a fault in its first component, as the API server converts it."""
     written = {**make.graph(), "apiVersion": "nvidia.com/v1beta1", "spec": {"components": COMPONENTS}}
-    return convert(written, Version.ALPHA)
+    return convert(written, contract.VERSION)
 
 
 def test_problem_has_the_path_of_the_version_that_was_written(graph: Any) -> None:
@@ -42,7 +43,7 @@ def test_field_without_effect_in_v1beta1_is_a_warning() -> None:
     forced = {**COMPONENTS[1], "experimental": {"grove": {"forceScalingGroup": True}}}
     written = {**make.graph(), "apiVersion": "nvidia.com/v1beta1", "spec": {"components": [forced]}}
     app = create_admission_app(parse_settings({}), RULES, DEFAULTS)
-    stored = convert(written, Version.ALPHA)
+    stored = convert(written, contract.VERSION)
     response = post(app, "validate", review(new=stored, requestKind=BETA))
     assert response["allowed"] is True
     (warning,) = response["warnings"]

@@ -19,7 +19,9 @@ from hooks.server.clients.pod_reader import (
     READ_SECONDS,
     PodReader,
 )
+from hooks.server.clients.read_budget import BURST_BYTES, BYTES_A_SECOND
 from hooks.server.clients.read_faults import PAUSE_SECONDS
+from hooks.server.exchange.asking import MIB
 from tests.played_api_server import PlayedApiServer, played_api_server
 from tests.waiting import PATIENCE
 
@@ -300,14 +302,12 @@ def test_memory_is_bounded(world: World, monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_calls_do_not_wait_for_each_other(world: World) -> None:
-    """While two calls wait for the API server, a third answers at once from what it knows."""
-    world.keep("known", "10.0.0.1")
-    assert world.check(named("known")) == [AddressVerdict()]
+    """While a call of each of two namespaces waits for the API server, a third answers at once from what it knows."""
+    world.keep("known", "10.0.0.1", namespace="one")
+    assert world.check(named("known", namespace="one")) == [AddressVerdict()]
     arrived, go = threading.Barrier(3), threading.Event()
 
-    def hold(_method: str, path: str) -> int | None:
-        if path.endswith("/slow"):
-            return None
+    def hold(_method: str, _path: str) -> int | None:
         arrived.wait(PATIENCE)
         go.wait(PATIENCE)
         return None
@@ -315,16 +315,36 @@ def test_calls_do_not_wait_for_each_other(world: World) -> None:
     world.played.before = hold
     results: dict[str, Any] = {}
 
-    def run(name: str) -> None:
-        results[name] = world.reader.check((named(name),))[named(name)]
+    def run(namespace: str) -> None:
+        one = named("slow", namespace=namespace)
+        results[namespace] = world.reader.check((one,))[one]
 
-    threads = [threading.Thread(target=run, args=(name,)) for name in ("a", "b")]
+    threads = [threading.Thread(target=run, args=(namespace,)) for namespace in ("one", "two")]
     for thread in threads:
         thread.start()
     arrived.wait(PATIENCE)
-    same, other, known = world.check(named("a"), named("c"), named("known"))
+    asked = [named(name, namespace="one") for name in ("slow", "other", "known")]
+    same, other, known = world.check(*asked)
     assert (same.doubt != "", other.doubt != "", known) == (True, True, AddressVerdict())
     go.set()
     for thread in threads:
         thread.join(PATIENCE)
-    assert all(results[name].refusal for name in ("a", "b"))
+    assert all(results[namespace].refusal for namespace in ("one", "two"))
+
+
+def test_namespace_with_large_pods_uses_up_its_own_budget_alone(world: World) -> None:
+    padding = {"metadata": {"name": "large", "uid": "u1", "annotations": {"x": "x" * MIB}}, "status": {}}
+    names = [f"large{number}" for number in range(2 * BURST_BYTES // MIB)]
+    for name in names:
+        world.played.put(path_of(name, "tenant"), padding)
+    verdicts = world.check(*(named(name, namespace="tenant") for name in names))
+    assert sum(bool(one.doubt) for one in verdicts) >= len(names) // 3, "not all are read"
+    read = len(world.reads())
+    assert read <= BURST_BYTES // MIB + 1
+    world.keep("w0", "10.0.0.1")
+    assert world.check(named("w0")) == [AddressVerdict()], "another namespace"
+    world.check(*(named(name, namespace="tenant") for name in names))
+    assert world.reads() == ["w0"], "nothing is left"
+    world.clock.now += 3.5 * MIB / BYTES_A_SECOND
+    world.check(*(named(name, namespace="tenant") for name in names))
+    assert 1 <= len(world.reads()) < 8, "it comes back over time"

@@ -12,8 +12,8 @@ from click.testing import CliRunner, Result
 
 from hooks.ground import contract
 from hooks.ground.k8s.types import Manifest
-from hooks.language.api.conversion import CONVERTIBLE_KINDS, convert
 from hooks.language.crds.faults import find_faults
+from hooks.language.versions import CONVERTIBLE_KINDS, convert
 from hooks.tools.cli.schema import schema
 
 if TYPE_CHECKING:

@@ -10,10 +10,10 @@ import pytest
 EXAMPLE = Path(__file__).parents[3] / "examples" / "vllm-disagg.yaml"
 NOT_NEEDED = frozenset(
     {
-        "hooks.language.api.v1beta1",
-        "hooks.language.crds.cel_rules",
-        "hooks.language.crds.v1beta1",
-        "hooks.language.api.conversion.parts",
+        "hooks.language.v1beta1.models",
+        "hooks.language.cel.kinds",
+        "hooks.language.v1beta1.resources",
+        "hooks.language.v1beta1.conversion.parts",
     }
     | {"flask", "gunicorn", "requests", "prometheus_client"}
 )

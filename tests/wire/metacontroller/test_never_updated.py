@@ -13,7 +13,7 @@ from hooks.ground.k8s.types import GroupVersionKind, Manifest, labels_of, name_o
 from hooks.ground.settings import parse_settings
 from hooks.ground.settings.facts import Facts
 from hooks.tools.offline.manifests.checking import store
-from hooks.tools.offline.simulation.run import admit_custom
+from hooks.tools.offline.simulation.applied_documents import admit_custom
 from hooks.tools.operating.migration.found import Found
 from hooks.tools.operating.migration.planner import plan_migration
 from hooks.tools.operating.migration.steps import Action

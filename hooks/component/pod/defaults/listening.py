@@ -27,7 +27,7 @@ _SEVERAL = "the command has several ports or programs"
 _OWN = "its program knows no other without a flag"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Written:
     """What a user writes about a container at a path; of the lists of variables, each at its path, the last wins."""
 
@@ -92,6 +92,13 @@ def find_said(defaults: ComponentDefaults, port: ContainerPort, written: Written
         return ()
     found = (*_find_variable(knob, written), *_find_in_command(knob, written), *_find_named(port["name"], written))
     return (*_stay(knob, port, written), *found) if len(found) == 1 else found
+
+
+def find_served(defaults: ComponentDefaults, name: str, written: Written) -> PortSource | None:
+    """What a program takes for the number of its port of that name: a flag before a variable; None for its default."""
+    knob = defaults.knobs[name]
+    found = (*_find_variable(knob, written), *_find_in_command(knob, written))
+    return found[-1] if found else None
 
 
 def _stay(knob: Knob, port: ContainerPort, written: Written) -> Iterator[PortSource]:

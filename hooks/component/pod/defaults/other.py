@@ -4,16 +4,16 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from hooks.component.image.command_line import CommandLine
-from hooks.component.image.contents import LISTENING
 from hooks.component.image.flags import FRONTEND
 from hooks.component.image.programs import read_runs
-from hooks.component.image.served_ports import find_port
+from hooks.component.pod.defaults import frontend
 from hooks.component.pod.defaults.base import BARE, ComponentDefaults
+from hooks.component.pod.defaults.listening import Written, find_served
 from hooks.ground import contract
 from hooks.ground.k8s.canonical import canonical_fragment
 from hooks.ground.k8s.objects import ServicePort
-from hooks.ground.k8s.pods import merge_env
 from hooks.ground.k8s.types import Json
+from hooks.ground.problems import SPEC
 from hooks.language.api.component_spec import ComponentSpec
 
 
@@ -35,9 +35,9 @@ def _find_declared(main: Mapping[str, Json]) -> ServicePort | None:
 
 
 def _find_frontend(main: Mapping[str, Json], spec: ComponentSpec) -> ServicePort | None:
-    env = merge_env(main.get("env") or (), canonical_fragment(spec.envs))
-    for run in read_runs(CommandLine.of(main)):
-        if run.module == FRONTEND:
-            port = find_port(LISTENING[FRONTEND][0], run, env) or contract.HTTP_PORT
-            return ServicePort(name=contract.HTTP_PORT_NAME, port=contract.HTTP_PORT, protocol="TCP", targetPort=port)
-    return None
+    if all(run.module != FRONTEND for run in read_runs(CommandLine.of(main))):
+        return None
+    variables = ((SPEC, main.get("env") or ()), (SPEC, canonical_fragment(spec.envs)))
+    found = find_served(frontend.DEFAULTS, contract.HTTP_PORT_NAME, Written(SPEC, main, variables))
+    port = (found and found.number) or contract.HTTP_PORT
+    return ServicePort(name=contract.HTTP_PORT_NAME, port=contract.HTTP_PORT, protocol="TCP", targetPort=port)

@@ -32,7 +32,7 @@ DEFAULTS = ComponentDefaults(
 
 
 # The probes name the port by its number: planners of upstream's examples list their ports without it.
-_PROBED = replace(
+PROBED = replace(
     DEFAULTS,
     ports=(*DEFAULTS.ports, tcp_port(contract.SYSTEM_PORT_NAME, contract.SYSTEM_PORT)),
     knobs={**DEFAULTS.knobs, contract.SYSTEM_PORT_NAME: SYSTEM_KNOB},
@@ -52,7 +52,7 @@ _PROBED = replace(
 
 def typical_defaults(version: RuntimeVersion | None) -> ComponentDefaults:
     """The defaults of a release, without an account."""
-    return _PROBED if is_since(version, PLANNER_PROBES_SINCE) else DEFAULTS
+    return PROBED if is_since(version, PLANNER_PROBES_SINCE) else DEFAULTS
 
 
 def resolve_defaults(subject: Subject, version: RuntimeVersion | None) -> ComponentDefaults:

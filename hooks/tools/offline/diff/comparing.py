@@ -6,14 +6,14 @@ from functools import partial
 
 import orjson
 
+from hooks.ground import contract
 from hooks.ground.k8s import kinds
 from hooks.ground.k8s.types import Json, Manifest, ReadManifest, annotations_of, controller_of, gvk_of, is_controlled_by
 from hooks.ground.settings import Settings
 from hooks.ground.settings.facts import Facts
-from hooks.language.api.conversion import Version, convert
-from hooks.language.api.conversion.versions import CONVERSION_ANNOTATIONS
 from hooks.language.crds import apply_defaults
-from hooks.language.crds.served_versions import is_beta
+from hooks.language.versions import CONVERSION_ANNOTATIONS, convert
+from hooks.language.versions.served import is_beside
 from hooks.tools.offline.diff.fields import KUBECTLS_RECORD, compare_objects
 from hooks.tools.offline.diff.plan import Difference, Notice, plan_difference
 from hooks.tools.offline.diff.rollouts import PodFate
@@ -205,7 +205,7 @@ def _written_pair(old: Document, new: Document) -> tuple[ReadManifest, ReadManif
 
 def _say_anew(manifest: Manifest) -> Manifest:
     """The object as v1alpha1 says it after v1beta1 has said it, without what the conversion recorded on the way."""
-    again = convert(_without_records(convert(manifest, Version.BETA)), Version.ALPHA)
+    again = convert(_without_records(convert(manifest, contract.BETA_VERSION)), contract.VERSION)
     return apply_defaults(_without_records(again))
 
 
@@ -247,7 +247,7 @@ def _parse_record(record: str) -> Manifest:
         return {}
     if not isinstance(found, dict) or not isinstance(found.get("metadata"), dict) or "kind" not in found:
         return {}
-    return convert(found, Version.ALPHA) if is_beta(found) else found
+    return convert(found, contract.VERSION) if is_beside(found) else found
 
 
 def _merge(live: Json, last: Json, new: Json) -> Json:

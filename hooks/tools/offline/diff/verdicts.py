@@ -83,7 +83,7 @@ def find_stored(verdicts: Verdicts, before: Settled, after: Settled) -> Iterator
 
 
 def _is_of_api_server(key: ObjectId, problems: Sequence[Problem]) -> bool:
-    from hooks.language.crds.cel_rules import CEL_RULES  # noqa: PLC0415 - few changes break a rule, and it takes long to load
+    from hooks.language.cel.kinds import CEL_RULES  # noqa: PLC0415 - few changes break a rule, and it takes long to load
 
     own = {one.rule for one in CEL_RULES.get(key.kind, ())}
     return any(problem.rule in own for problem in problems)

@@ -11,7 +11,6 @@ declared here, and the build knows nothing of it:
   new text is made from it; one that gets another value, or is missing, is decided by it.
 * `overridden` takes the copied field away, and sees which value appears in its place.
 * `levers` looks in the schema for fields that end like the leaf, writes them, and keeps those that the leaf follows.
-* `writers` watches one build, and says which function was the first to return a value: the home of a default.
 
 A build takes a few milliseconds, and a graph has some hundred inputs. Only objects that their schema accepts are built.
 Two inputs that change a leaf only together are not found, except a name together with the object that has it.

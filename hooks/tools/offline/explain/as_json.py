@@ -4,8 +4,7 @@ from collections.abc import Iterable
 
 from hooks.ground.k8s.types import Json
 from hooks.tools.offline.explain.edits import MARK
-from hooks.tools.offline.explain.origins import Influence, Lever, Mode, Origin, Overridden, Source, Writer
-from hooks.tools.offline.explain.pages import page_of
+from hooks.tools.offline.explain.origins import Influence, Lever, Origin, Overridden, Source
 
 
 def write_json(origins: Iterable[Origin], *, variable: str = "") -> list[Json]:
@@ -20,7 +19,7 @@ def _write_origin(origin: Origin, *, is_shown: bool) -> Json:
         "path": str(place.path),
         **({"value": origin.value} if is_shown else {}),
         "inputs": [_write_influence(one, is_shown=is_shown) for one in origin.influences],
-        **({"writer": _write_writer(origin.writer)} if origin.writer and not origin.by(Mode.COPIED) else {}),
+        **({"builtIn": True} if origin.is_built_in else {}),
         **({} if origin.kubernetes_default is None else {"kubernetesDefault": origin.kubernetes_default}),
         "overrides": [_write_overridden(one, is_shown=is_shown) for one in origin.overridden],
         "levers": [_write_lever(one, is_shown=is_shown) for one in origin.levers],
@@ -57,18 +56,6 @@ def _write_overridden(one: Overridden, *, is_shown: bool) -> Json:
         "without": _write_source(one.without, is_shown=False),
         **({"value": one.value} if is_shown else {}),
         "inputs": [_write_influence(found, is_shown=is_shown) for found in one.influences],
-        **({"writer": _write_writer(one.writer)} if one.writer else {}),
-    }
-
-
-def _write_writer(writer: Writer) -> Json:
-    return {
-        "about": writer.about,
-        "page": page_of(writer.file),
-        **({"upstream": writer.upstream} if writer.upstream else {}),
-        "file": writer.file,
-        "function": writer.function,
-        "says": writer.sentence,
     }
 
 

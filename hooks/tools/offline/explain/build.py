@@ -4,12 +4,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
+from hooks.ground import contract
 from hooks.ground.k8s.types import Json, Manifest
 from hooks.ground.settings import Settings
 from hooks.ground.settings.facts import Facts
-from hooks.language.api.conversion import Version, convert
 from hooks.language.crds import find_faults
-from hooks.language.crds.served_versions import is_beta
+from hooks.language.versions import convert
+from hooks.language.versions.served import is_beside
 from hooks.tools.offline.explain.edits import Parts, put
 from hooks.tools.offline.explain.leaves import RenderedObjects, by_key
 from hooks.tools.offline.manifests.checking import ANY_TIME, store
@@ -42,7 +43,7 @@ class Build:
 
     def unfilled(self) -> Manifest:
         """The object as v1alpha1, without the defaults of the schema."""
-        return convert(self.written, Version.ALPHA) if is_beta(self.written) else self.written
+        return convert(self.written, contract.VERSION) if is_beside(self.written) else self.written
 
     def render(self) -> Rendered:
         """The children of the object, or its problems."""

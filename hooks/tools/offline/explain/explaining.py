@@ -8,11 +8,10 @@ from hooks.tools.offline.explain.experiments import find_changes, measure
 from hooks.tools.offline.explain.inputs import Input, list_inputs
 from hooks.tools.offline.explain.leaves import NOTHING, LeafPlace, RenderedObjects
 from hooks.tools.offline.explain.levers import find_levers, find_switches
-from hooks.tools.offline.explain.origins import Influence, Lever, Mode, Origin, SourceKind, Writer
-from hooks.tools.offline.explain.overridden import FindWriter, Measure, find_overridden
+from hooks.tools.offline.explain.origins import Influence, Lever, Mode, Origin, SourceKind
+from hooks.tools.offline.explain.overridden import Measure, find_overridden
 from hooks.tools.offline.explain.releases import find_releases
 from hooks.tools.offline.explain.services import places_of_services, service_of, without_services
-from hooks.tools.offline.explain.writers import find_writers
 from hooks.tools.offline.manifests.document import Document
 
 
@@ -31,27 +30,17 @@ class BuiltDocument:
 
 
 def explain_all(case: BuiltDocument, places: Sequence[LeafPlace]) -> list[Origin]:
-    """The origins of leaves: their inputs and their writers."""
+    """The origins of leaves: their inputs."""
     influences = measure(case.made, _inputs(case, places), places)
-    writers = _writers(case, places)
-    return [
-        Origin(
-            place=place,
-            value=case.made.value(place),
-            influences=influences.get(place, ()),
-            writer=writers.get(place),
-        )
-        for place in places
-    ]
+    return [Origin(place=place, value=case.made.value(place), influences=influences.get(place, ())) for place in places]
 
 
 def explain_one(case: BuiltDocument, place: LeafPlace) -> Origin:
     """The origin of one leaf, with what it overrides and the fields that would change it."""
     [origin] = explain_all(case, [place])
-    measure_one, write_one = _measure_in(case), _write_in(case)
     influences = tuple(_with_releases(case, place, one) for one in origin.influences)
     origin = replace(origin, influences=influences)
-    overridden = find_overridden(case.build, origin, case.document, measure=measure_one, find_writer=write_one)
+    overridden = find_overridden(case.build, origin, case.document, _measure_in(case))
     return replace(origin, overridden=tuple(overridden), levers=tuple(_levers(case, origin)))
 
 
@@ -91,27 +80,6 @@ def _is_unneeded(case: BuiltDocument, places: Sequence[LeafPlace], service: str)
     return next(find_changes(case.made, changed, places), None) is None
 
 
-def _writers(case: BuiltDocument, places: Sequence[LeafPlace]) -> dict[LeafPlace, Writer]:
-    """The writers; a leaf of a service is looked for in a build of that service alone, if it is the same there."""
-    found: dict[LeafPlace, Writer] = {}
-    by_service: dict[str, list[LeafPlace]] = {}
-    for place in places:
-        by_service.setdefault(service_of(place, case.made), []).append(place)
-    for service, some in by_service.items():
-        build = _alone(case, service)
-        made = build.make() or NOTHING
-        same = [place for place in some if made.value(place) == case.made.value(place)]
-        found |= find_writers(build, made, same)
-        if others := [place for place in some if place not in found]:
-            found |= find_writers(case.build, case.made, others)
-    return found
-
-
-def _alone(case: BuiltDocument, service: str) -> Build:
-    others = places_of_services(case.build.written).keys() - {service}
-    return case.build.with_written(without_services(case.build.written, others)) if service else case.build
-
-
 def _measure_in(case: BuiltDocument) -> Measure:
     """The influences on one leaf in another build of the same document."""
 
@@ -120,12 +88,3 @@ def _measure_in(case: BuiltDocument) -> Measure:
         return measure(now.made, _inputs(now, [place]), [place]).get(place, ())
 
     return measure_one
-
-
-def _write_in(case: BuiltDocument) -> FindWriter:
-    """The writer of one leaf in another build of the same document."""
-
-    def write_one(build: Build, place: LeafPlace) -> Writer | None:
-        return _writers(BuiltDocument.of(case.document, build), [place]).get(place)
-
-    return write_one

@@ -1,4 +1,4 @@
-"""What is known of a leaf: the inputs that it comes from, who wrote it, what it overrides, and what would change it."""
+"""What is known of a leaf: the inputs that it comes from, what it overrides, and what would change it."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -73,27 +73,12 @@ class Influence:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Writer:
-    """The function whose result was the first to hold a value; `about` is its module's subject.
-
-    `upstream` says after what it was written, such as a file of the Go operator.
-    """
-
-    file: str
-    function: str
-    about: str
-    sentence: str = ""
-    upstream: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Overridden:
     """What a leaf would be without the field `without` of the user: its `value`, and where that would come from."""
 
     without: Source
     value: Json
     influences: tuple[Influence, ...]
-    writer: Writer | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,7 +104,6 @@ class Origin:
     place: LeafPlace
     value: Json
     influences: tuple[Influence, ...]
-    writer: Writer | None
     overridden: tuple[Overridden, ...] = ()
     levers: tuple[Lever, ...] = ()
 
@@ -136,6 +120,11 @@ class Origin:
         is_field = type(parts[-1]) is str and any("spec" in str(part).lower() for part in parts)
         is_of_pod = is_field and "template" in parts and not is_variable(self.place)
         return kubernetes_default(str(parts[-1])) if is_of_pod else None
+
+    @property
+    def is_built_in(self) -> bool:
+        """Whether no input has the leaf or a part of it, so that it is a value of the hooks."""
+        return not (self.by(Mode.COPIED) or self.by(Mode.PART))
 
     def by(self, mode: Mode) -> tuple[Influence, ...]:
         """The inputs with this mode."""

@@ -7,18 +7,15 @@ from hooks.tools.offline.explain.build import Build
 from hooks.tools.offline.explain.edits import Parts, drop
 from hooks.tools.offline.explain.inputs import source_of
 from hooks.tools.offline.explain.leaves import LeafPlace
-from hooks.tools.offline.explain.origins import Influence, Mode, Origin, Overridden, SourceKind, Writer
+from hooks.tools.offline.explain.origins import Influence, Mode, Origin, Overridden, SourceKind
 from hooks.tools.offline.explain.services import places_of_services
 from hooks.tools.offline.manifests.document import Document
 
 _MOST = 6
 Measure = Callable[[Build, LeafPlace], tuple[Influence, ...]]
-FindWriter = Callable[[Build, LeafPlace], Writer | None]
 
 
-def find_overridden(
-    build: Build, origin: Origin, document: Document, *, measure: Measure, find_writer: FindWriter
-) -> Iterator[Overridden]:
+def find_overridden(build: Build, origin: Origin, document: Document, measure: Measure) -> Iterator[Overridden]:
     """What stands behind the user's value, the nearest first; nothing if the leaf would be gone without it."""
     place, influences = origin.place, origin.influences
     for _ in range(_MOST):
@@ -32,7 +29,6 @@ def find_overridden(
             without=source_of(removed, None, document, document.written),
             value=value,
             influences=influences,
-            writer=None if any(_is_written(one) for one in influences) else find_writer(build, place),
         )
 
 

@@ -15,28 +15,22 @@ from hooks.tools.offline.explain.origins import (
     Overridden,
     Source,
     SourceKind,
-    Writer,
 )
-from hooks.tools.offline.explain.pages import page_of
 
 Style = Callable[[str], str]
 _MOST = 8
 _HIDDEN = "(not shown)"
 
 
-def write_origin(origin: Origin, style: Style = str, *, variable: str = "", with_source: bool = False) -> str:
-    """All that is known of a leaf; ends with a newline. `variable` is the one that was asked for, if any.
-
-    `with_source` names the files and functions of this project too.
-    """
+def write_origin(origin: Origin, style: Style = str, *, variable: str = "") -> str:
+    """All that is known of a leaf; ends with a newline. `variable` is the one that was asked for, if any."""
     is_shown = origin.is_shown(variable)
     copied, made, deciding = (origin.by(mode) for mode in Mode)
     usual = origin.kubernetes_default if is_shown else None
-    home = "put together" if made else "default"
     sections = (
         ("copied from", [_describe_influence(one, is_shown=is_shown) for one in copied]),
         ("made from", [_describe_influence(one, is_shown=is_shown) for one in made]),
-        (home, [] if copied else _describe_writer(origin.writer, with_source=with_source)),
+        ("default", ["built in"] if origin.is_built_in else []),
         ("default of Kubernetes", [] if usual is None or usual == origin.value else [show(usual)]),
         ("without that", [line for one in origin.overridden for line in _describe_overridden(one, is_shown=is_shown)]),
         ("decided by", cut([_describe_influence(one, is_shown=is_shown) for one in deciding])),
@@ -63,13 +57,12 @@ def write_list(origins: Iterable[Origin], style: Style = str) -> str:
 
 
 def summarize(origin: Origin) -> str:
-    """Half a sentence: the strongest inputs, or the home of a default."""
-    copied, made = origin.by(Mode.COPIED), origin.by(Mode.PART)
-    if copied or made:
-        return ", ".join(name_source(one.source) for one in (copied or made)[:_MOST])
+    """Half a sentence: the strongest inputs, or that it is built in."""
+    if not origin.is_built_in:
+        found = origin.by(Mode.COPIED) or origin.by(Mode.PART)
+        return ", ".join(name_source(one.source) for one in found[:_MOST])
     deciding = origin.by(Mode.DECIDES)
-    home = "default" if origin.writer else "computed"
-    return f"{home}, by {name_source(deciding[0].source)}" if deciding else home
+    return f"built in, decided by {name_source(deciding[0].source)}" if deciding else "built in"
 
 
 def name_source(source: Source) -> str:
@@ -128,25 +121,13 @@ def describe_then(tried: Json, then: Json) -> str:
     return f"{with_it} {_describe_value(then)}"
 
 
-def _describe_writer(writer: Writer | None, *, with_source: bool) -> Sequence[str]:
-    if writer is None:
-        return []
-    own = f"{writer.function}: {writer.sentence}" if writer.sentence else writer.function
-    return [
-        writer.about,
-        *([f"as in: {writer.upstream}"] if writer.upstream else ()),
-        f"page: {page_of(writer.file)}",
-        *([f"source: {writer.file}", f"  {own}"] if with_source else ()),
-    ]
-
-
 def _describe_overridden(one: Overridden, *, is_shown: bool) -> Iterator[str]:
     yield f"{show(one.value, is_shown=is_shown)}, if {name_source(one.without)} were not written"
     sources = [name_source(found.source) for found in one.influences if found.mode is not Mode.DECIDES]
     if sources:
         yield f"  from {', '.join(sources)}"
-    elif one.writer:
-        yield f"  default: {one.writer.about}"
+    else:
+        yield "  built in"
 
 
 def _describe_lever(lever: Lever, *, is_shown: bool) -> str:

@@ -16,9 +16,9 @@ from hooks.ground.settings.facts import Facts
 from hooks.language.crds import apply_defaults, find_faults
 from hooks.language.rules.grove import as_warning
 from hooks.language.rules.offline import OFFLINE, ONCE_A_FILE
+from hooks.language.v1beta1.checks import find_v1beta1_problems, find_v1beta1_warnings
 from hooks.language.validation.overlap import drop_repetitions
 from hooks.language.validation.review import Review, Verdict
-from hooks.language.validation.v1beta1 import find_v1beta1_problems, find_v1beta1_warnings
 from hooks.server.admission.rules import RULES
 from hooks.tools.offline.manifests.across import find_collisions, find_services, find_shared_sets, find_shared_slips
 from hooks.tools.offline.manifests.document import Document, Fault, sort_faults

@@ -4,10 +4,9 @@ from collections.abc import Iterator
 
 from hooks.ground.k8s.types import Manifest, ReadManifest
 from hooks.ground.problems import Problem
-from hooks.language.api.conversion import CONVERTIBLE_KINDS, convert
-from hooks.language.api.conversion.versions import version_of
 from hooks.language.crds import find_faults
-from hooks.language.crds.served_versions import is_beta
+from hooks.language.versions import CONVERTIBLE_KINDS, convert, version_of
+from hooks.language.versions.served import is_beside
 from hooks.tools.offline.manifests.checking import check_document, find_beta_problems
 from hooks.tools.offline.manifests.document import Document, Fault
 
@@ -41,5 +40,5 @@ def convert_document(document: Document, version: str) -> tuple[Manifest, list[F
 def find_refused(manifest: ReadManifest) -> Iterator[Problem]:
     """What the schema and the rules of the object's own version refuse; rules of both versions are left out."""
     yield from find_faults(manifest)
-    if is_beta(manifest):
+    if is_beside(manifest):
         yield from find_beta_problems(dict(manifest))

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 from hooks.ground.k8s.types import GroupVersionKind, Manifest
 from hooks.ground.k8s.yaml_reader import Mark, YamlPath
 from hooks.ground.problems import Problem
-from hooks.language.api.conversion import written_path
-from hooks.language.rules.v1beta1 import in_v1beta1
+from hooks.language.v1beta1.rules import in_v1beta1
+from hooks.language.versions import written_path
 from hooks.wire.metacontroller.controllers import OUR_KINDS
 
 WHOLE = Mark(0, 0)

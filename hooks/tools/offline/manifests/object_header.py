@@ -11,11 +11,11 @@ from hooks.ground.k8s.kinds import SECRET
 from hooks.ground.k8s.names import is_dns_label
 from hooks.ground.k8s.types import GroupVersionKind, is_text_map
 from hooks.ground.problems import HERE, FieldPath, Problem, Rule
-from hooks.language.crds.served_versions import find_version_problem, is_beta
 from hooks.language.rules import reading as rules
 from hooks.language.rules import schema as schema_rules
 from hooks.language.rules.schema import find_wrong_type
 from hooks.language.rules.values import name_value, suggest
+from hooks.language.versions.served import find_version_problem, is_beside
 from hooks.wire.metacontroller.controllers import OUR_KINDS
 
 _SISTER_KINDS = frozenset({contract.WORKER_METADATA.kind, "DynamoCheckpoint"})
@@ -47,7 +47,7 @@ def find_header_problems(value: Any) -> Iterator[Problem]:
     metadata = value.get("metadata")
     if metadata is None:
         yield rules.METADATA.at(_METADATA)
-    elif kind not in OUR_KINDS and not is_beta(value):
+    elif kind not in OUR_KINDS and not is_beside(value):
         yield from _find_metadata_problems(metadata)
     elif isinstance(metadata, dict) and metadata.get("name") is None:
         yield rules.NAME_OF_PARENT.at(_METADATA / "name")

@@ -4,13 +4,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+from hooks.ground import contract
 from hooks.ground.k8s.types import Manifest
 from hooks.ground.k8s.yaml_reader import Mark, YamlDocument, YamlFault, YamlPath
-from hooks.language.api.conversion import Version, convert
 from hooks.language.crds.definitions import read_root_schema
 from hooks.language.crds.paths import name_path
-from hooks.language.crds.served_versions import is_beta
 from hooks.language.rules import reading as rules
+from hooks.language.versions import convert
+from hooks.language.versions.served import is_beside
 from hooks.tools.offline.manifests.document import Document, Fault, Place
 from hooks.tools.offline.manifests.object_header import find_header_problems, has_kind
 
@@ -84,9 +85,9 @@ def _read_object(found: Document, part: YamlDocument, namespace: str) -> Documen
     found = replace(found, faults=(*_place(found.file, part.faults, part.value), *header))
     if not has_kind(part.value):
         return found
-    if is_beta(part.value):
+    if is_beside(part.value):
         beta = _fill_namespace(part.value, namespace)
-        return replace(found, object=convert(beta, Version.ALPHA), beta=beta)
+        return replace(found, object=convert(beta, contract.VERSION), beta=beta)
     return replace(found, object=_fill_namespace(part.value, namespace)) if found.is_ours else found
 
 

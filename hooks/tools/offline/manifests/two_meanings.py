@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping
 from hooks.ground import contract
 from hooks.ground.k8s.types import Json
 from hooks.ground.problems import SPEC, FieldPath, Key, Problem
-from hooks.language.rules.v1beta1 import ADAPTER_IS_OFF, ADAPTER_IS_ON
 from hooks.language.rules.values import show_value
+from hooks.language.v1beta1.rules import ADAPTER_IS_OFF, ADAPTER_IS_ON
 from hooks.tools.offline.manifests.document import Document
 
 _ADAPTER = "scalingAdapter"

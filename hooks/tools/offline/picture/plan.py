@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 from hooks.component.plan.exposure import Route
 from hooks.component.seen.observe import ObservedComponent, Workloads
 from hooks.component.spec.mpi_key import ObservedKey
+from hooks.graph.change.planning import GraphGrounds, plan_on
 from hooks.graph.plan.graph import GraphPlan
 from hooks.graph.seen.observe import ObservedGraph, observe, without_progress
 from hooks.graph.spec.components import GraphServicePlan, build_component
-from hooks.graph.sync import GraphGrounds, plan_on
 from hooks.graph.workers.generation import Generation
 from hooks.ground import contract
 from hooks.ground.k8s import kinds

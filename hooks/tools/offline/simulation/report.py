@@ -14,7 +14,7 @@ from hooks.ground.k8s import kinds
 from hooks.ground.k8s.types import Manifest, gvk_of, labels_of
 from hooks.tools.offline.manifests.writing import format_documents
 from hooks.tools.offline.simulation.progress import ObjectProgress
-from hooks.tools.offline.simulation.run import Snapshot
+from hooks.tools.offline.simulation.snapshots import Snapshot
 from hooks.tools.offline.simulation.trees import ObjectTree, build_tree, describe_restart
 
 _LINES_OF_OBJECT = 3

@@ -1,25 +1,21 @@
-"""The simulated cluster: everything together; it does one piece of work at a time.
+"""The simulated cluster as a user has it: objects, faults, controllers, and time.
 
-Its only time is its clock; nothing happens between two steps. `settle` works until nothing is left to do; `run_for` and
-`run_until` also let time pass until retries and resyncs are due.
+It does one piece of work at a time. Its only time is its clock; nothing happens between two steps. `settle` works until
+nothing is left to do; `run_for` and `run_until` also let time pass until retries and resyncs are due.
 """
 
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
-from functools import partial
-from itertools import islice
-from typing import Any, NamedTuple, assert_never
 
-from hooks.ground import contract
-from hooks.ground.k8s import kinds
-from hooks.ground.k8s.types import GroupVersionKind, Json, Manifest, gvk_of
+from hooks.ground.k8s.types import GroupVersionKind, Json, Manifest
 from hooks.tools.offline.simulator.admission import admit_built_in
 from hooks.tools.offline.simulator.client import Client, LoggedWrite, Policy, allow_all
 from hooks.tools.offline.simulator.clock import Clock
-from hooks.tools.offline.simulator.garbage import collect_garbage, needs_collecting
-from hooks.tools.offline.simulator.metacontroller.controller import Controller, RecordedEvent
-from hooks.tools.offline.simulator.metacontroller.controller_spec import ControllerSpec, parse_controller
-from hooks.tools.offline.simulator.metacontroller.informer import Informer, ObjectReader
+from hooks.tools.offline.simulator.control_plane import Choose, ControlPlane
+from hooks.tools.offline.simulator.effects import carry_out
+from hooks.tools.offline.simulator.metacontroller.controller import RecordedEvent
+from hooks.tools.offline.simulator.metacontroller.informer import ObjectReader
+from hooks.tools.offline.simulator.metacontroller.process import Metacontroller
 from hooks.tools.offline.simulator.metacontroller.webhook import Hook
 from hooks.tools.offline.simulator.resources import OPTIONAL, Catalogue, Resource
 from hooks.tools.offline.simulator.store import (
@@ -32,20 +28,15 @@ from hooks.tools.offline.simulator.store import (
     number_uid,
     ref_of,
 )
-from hooks.tools.offline.simulator.workloads.controllers import WEBHOOKS, find_affected, reconcile
+from hooks.tools.offline.simulator.workloads.controllers import WEBHOOKS
 from hooks.tools.offline.simulator.workloads.job_pods import JobPods
-from hooks.tools.offline.simulator.workloads.job_timers import JobTimers
 from hooks.tools.offline.simulator.workloads.kubelet import Kubelet, PodJudges, PodPace
 from hooks.tools.offline.simulator.workloads.pods import PodFault
 from hooks.tools.offline.simulator.workloads.profiler import Profiler
-from hooks.wire.metacontroller.effects import Effect, ScalePodClique, WriteBackReplicas
-from hooks.wire.metacontroller.effects import Event as TellEvent
+from hooks.wire.metacontroller.effects import Effect
 
 AdmitCustom = Callable[[Manifest], Manifest]
 """A custom resource as the API server stores it, with defaults and without unknown fields; raises ApiError."""
-
-Choose = Callable[[int], int]
-"""Which of n pieces of work is done next, 0 to n-1."""
 
 FIELD_MANAGER = "user"
 
@@ -79,17 +70,6 @@ class Setup:
     judges: PodJudges | None = None
 
 
-class Work(NamedTuple):
-    """A piece of work that could be done now; `label` describes it in a few words."""
-
-    label: str
-    do: Callable[[], Any]
-
-
-def _sync(name: str, controller: Controller, ref: Ref) -> Work:
-    return Work(f"{name} syncs {ref}", partial(controller.sync, ref))
-
-
 class SimulatedCluster:
     """An API server with Metacontroller, garbage collector, workload controllers and a kubelet."""
 
@@ -103,18 +83,25 @@ class SimulatedCluster:
         for resource in (found for name in sorted(setup.optional) for found in OPTIONAL[name]):
             self.catalogue.add(resource)
         self._store = Store(self.catalogue, self.clock, self._admit, setup.identify)
-        self._informer = Informer(self._store, setup.late)
         self._user = self._client(FIELD_MANAGER)
-        self._controllers: dict[str, Controller] = {}
-        self._hooks: dict[str, Hook] = {}
-        self._past_events: list[RecordedEvent] = []
-        self._unreconciled: dict[Ref, None] = {}
-        self._unmatched: dict[Ref, None] = {}  # Services whose pods changed
-        self._garbage = False
-        self._job_timers = JobTimers(self._store, self.clock)
         job_pods = JobPods(self._store, self._client("output-copier"), self.clock, setup.profiler)
         self.kubelet = Kubelet(
             self._store, self._client("kubelet"), self.clock, job_pods=job_pods, pace=setup.pace, judges=setup.judges
+        )
+        self._metacontroller = Metacontroller(
+            self._store,
+            self.clock,
+            setup.hook,
+            late=setup.late,
+            build_client=lambda: self._client("metacontroller"),
+        )
+        self._control_plane = ControlPlane(
+            self._store,
+            self.clock,
+            self.kubelet,
+            self._metacontroller,
+            build_client=self._client,
+            choose=setup.choose,
         )
         for name in setup.namespaces:
             self.create_namespace(name)
@@ -177,17 +164,7 @@ class SimulatedCluster:
 
     def carry_out(self, effects: tuple[Effect, ...]) -> None:
         """Carry out effects like the real client: only on objects that exist and differ. Events are dropped."""
-        client = self._client("dynamo-hooks")
-        for effect in effects:
-            match effect:
-                case ScalePodClique():
-                    self._scale(client, effect)
-                case WriteBackReplicas():
-                    self._write_back(client, effect)
-                case TellEvent():
-                    pass
-                case _:
-                    assert_never(effect)
+        carry_out(self._client("dynamo-hooks"), effects)
 
     def hold(self, glob: str) -> None:
         """Keep matching pods from becoming ready (see `Kubelet` for what matches)."""
@@ -203,32 +180,30 @@ class SimulatedCluster:
 
     def start_controller(self, manifest: Manifest, hook: Hook | None = None) -> None:
         """Start a Composite- or DecoratorController; raises ControllerNotStarted."""
-        spec = parse_controller(manifest, self.catalogue)
         self.dispatch()
-        self._hooks[spec.name] = hook or self._setup.hook
-        self._controllers[spec.name] = self._build_controller(spec)
+        self._metacontroller.start(manifest, hook)
+
+    def stop_controller(self, name: str) -> None:
+        """Stop a controller; its finalizers stay on its parents, as in a real cluster."""
+        self._metacontroller.stop(name)
 
     def restart_metacontroller(self) -> None:
         """Restart all controllers: with empty caches they list everything and sync every parent."""
         self.dispatch()
-        self._informer.list_again()
-        self._past_events = self.events
-        self._controllers = {name: self._build_controller(old.spec) for name, old in self._controllers.items()}
+        self._metacontroller.restart()
 
     def break_watches(self) -> None:
         """Break and renew Metacontroller's watches: of several pending changes of an object only the last arrives."""
         self.dispatch()
-        for change in self._informer.list_again():
-            self._notify(change)
+        self._metacontroller.break_watches()
 
     def hold_news(self, *late: GroupVersionKind) -> None:
         """From now on keep changes of these late kinds from Metacontroller, and of no others."""
-        self._informer.hold(late)
+        self._metacontroller.hold_news(late)
 
     def sync_again(self) -> None:
         """Enqueue every parent, like an event without a change."""
-        for controller in self._controllers.values():
-            controller.enqueue_all()
+        self._metacontroller.sync_again()
 
     def sync_now(self, parent: Manifest) -> None:
         """Sync one parent at once, by each controller of its kind; nothing else in the cluster notices a change.
@@ -237,35 +212,29 @@ class SimulatedCluster:
             SyncFailed, ApiError: the hook failed, or a write was refused.
             TooManyRequests: the hook answered 429.
         """
-        for controller in self._controllers.values():
-            if gvk_of(parent) in controller.spec.parents:
-                controller.sync_once(parent)
-
-    def stop_controller(self, name: str) -> None:
-        """Stop a controller; its finalizers stay on its parents, as in a real cluster."""
-        self._past_events += self._controllers.pop(name).events
+        self._metacontroller.sync_now(parent)
 
     @property
     def events(self) -> list[RecordedEvent]:
         """All events that controllers recorded, oldest first."""
-        recorded = [*self._past_events, *(event for found in self._controllers.values() for event in found.events)]
-        return sorted(recorded, key=lambda event: event.seconds)
+        return self._metacontroller.events
+
+    @property
+    def has_retries(self) -> bool:
+        """Whether a sync failed and has not succeeded since."""
+        return self._metacontroller.has_retries
+
+    def dispatch(self) -> list[StoreChange]:
+        """Notify everything that watches of the changes since the last call, and return them."""
+        return self._control_plane.dispatch()
 
     def step(self) -> str:
         """Do one piece of work and return its label; empty if there is none."""
-        self.dispatch()
-        shelves = self._possible_work()
-        count = sum(len(keys) for keys, _ in shelves)
-        if not count:
-            return ""
-        place = self._setup.choose(count)
-        for keys, build in shelves:
-            if place < len(keys):
-                chosen = build(next(islice(keys, place, None)))
-                chosen.do()
-                return chosen.label
-            place -= len(keys)
-        raise IndexError(f"there is no work {place}")
+        return self._control_plane.step()
+
+    def next_time(self) -> float | None:
+        """When the next pod, Job, retry or resync is due, in seconds of the clock; None if there is none."""
+        return self._control_plane.next_time()
 
     def settle(self, max_steps: int = 20_000) -> None:
         """Work until pods are up and nothing is left to do but retries and resyncs.
@@ -305,96 +274,6 @@ class SimulatedCluster:
                 return condition()
             self.clock.advance_to(due)
         raise NeverSettles(f"still busy after {max_steps} steps; last write: {self.writes[-1:]}")
-
-    def next_time(self) -> float | None:
-        """When the next pod, Job, retry or resync is due, in seconds of the clock; None if there is none."""
-        sources = [self.kubelet.next_time(), self._job_timers.next_time()]
-        sources += [controller.next_time() for controller in self._controllers.values()]
-        return min((time for time in sources if time is not None), default=None)
-
-    @property
-    def has_retries(self) -> bool:
-        """Whether a sync failed and has not succeeded since."""
-        return any(controller.has_retries for controller in self._controllers.values())
-
-    def dispatch(self) -> list[StoreChange]:
-        """Notify everything that watches of the changes since the last call, and return them."""
-        dispatched: list[StoreChange] = []
-        while changes := self._store.drain():
-            dispatched += changes
-            for change in changes:
-                self._garbage |= needs_collecting(change, self._store)
-                for ref in find_affected(self._store, change):
-                    (self._unmatched if ref.kind == kinds.SERVICE.kind else self._unreconciled)[ref] = None
-                self.kubelet.observe(change)
-                self._job_timers.observe(change)
-                if self._informer.is_late(change):
-                    self._informer.send(change)
-                else:
-                    self._notify(change)
-        return dispatched
-
-    def _scale(self, client: Client, effect: ScalePodClique) -> None:
-        ref = Ref(kinds.POD_CLIQUE.group, effect.kind, effect.namespace, effect.name)
-        live = self._store.get(ref)
-        if live is not None and live["spec"]["replicas"] != effect.replicas:
-            client.scale(ref, effect.replicas)
-
-    def _write_back(self, client: Client, effect: WriteBackReplicas) -> None:
-        ref = Ref(contract.GRAPH.group, contract.GRAPH.kind, effect.namespace, effect.graph)
-        live = self._store.get(ref)
-        service = live["spec"].get("services", {}).get(effect.service) if live is not None else None
-        if service is not None and service.get("replicas", 1) != effect.replicas:
-            client.patch(ref, {"spec": {"services": {effect.service: {"replicas": effect.replicas}}}})
-
-    def _possible_work(self) -> list[tuple[Collection[Any], Callable[[Any], Work]]]:
-        """What could be done now, in order: keys, and what is done about one of them.
-
-        All pods that are due are advanced before Services and parents look at them, so that many cost few syncs.
-        """
-
-        def reconciling(queue: dict[Ref, None]) -> Callable[[Ref], Work]:
-            return lambda ref: Work(f"reconcile {ref}", partial(self._reconcile, ref, queue))
-
-        self._unreconciled |= dict.fromkeys(self._job_timers.take_due())
-        syncs = (
-            (controller.ready(), partial(_sync, name, controller)) for name, controller in self._controllers.items()
-        )
-        return [
-            (("garbage",) if self._garbage else (), lambda _: Work("collect garbage", self._collect_garbage)),
-            (self._unreconciled, reconciling(self._unreconciled)),
-            (
-                self._informer.pending_kinds(),
-                lambda key: Work(f"see a change of a {key[1]}", partial(self._deliver, key)),
-            ),
-            (self.kubelet.due(), lambda ref: Work(f"advance {ref}", partial(self.kubelet.advance, ref))),
-            (self._unmatched, reconciling(self._unmatched)),
-            *syncs,
-        ]
-
-    def _build_controller(self, spec: ControllerSpec) -> Controller:
-        return Controller(
-            spec,
-            store=self._informer,
-            client=self._client("metacontroller"),
-            hook=self._hooks[spec.name],
-            clock=self.clock,
-        )
-
-    def _deliver(self, key: tuple[str, str]) -> None:
-        self._notify(self._informer.deliver(key))
-
-    def _notify(self, change: StoreChange) -> None:
-        for controller in self._controllers.values():
-            controller.observe(change)
-
-    def _collect_garbage(self) -> None:
-        self._garbage = False
-        collect_garbage(self._store, self._client("garbage-collector"))
-
-    def _reconcile(self, ref: Ref, queue: dict[Ref, None]) -> None:
-        del queue[ref]
-        reconcile(self._store, self._client("workload-controller"), ref, self.clock.timestamp)
 
     def _client(self, actor: str) -> Client:
         return Client(self._store, actor, self.writes, lambda: self.clock.seconds, policy=self._setup.policy)

@@ -1,18 +1,21 @@
-"""A small HTTP/1.1 server on many addresses at once, in one thread: it answers for simulated pods.
+"""Small HTTP/1.1 servers on many addresses: they answer for simulated pods, one request at a time.
 
-It does not interpret requests. A body needs a Content-Length; connections are kept open.
+A body needs a Content-Length; connections are kept open.
 """
 
-import asyncio
-from collections.abc import Callable, Coroutine, Iterator
+import socket
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from http import HTTPStatus
-from threading import Thread
+from http.server import BaseHTTPRequestHandler
+from socketserver import ThreadingTCPServer
+from threading import Lock, Thread
 from typing import Any
 
 MAX_BODY_BYTES = 2**20
-_CALL_SECONDS = 10.0
+_WAITING = 128
+"""Connections of one address that are not accepted yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,127 +39,99 @@ class Response:
 
 
 Answer = Callable[[Request], Response]
-"""Answers without blocking; called in the thread of the listeners."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Head:
-    method: str
-    path: str
-    fields: dict[str, str]
-
-    @property
-    def length(self) -> int:
-        """Length of the body in bytes; -1 if it is not a number or too large."""
-        text = self.fields.get("content-length", "0")
-        length = int(text) if text.isdecimal() else -1
-        return length if length <= MAX_BODY_BYTES else -1
+"""Answers without blocking; called by one thread at a time."""
 
 
 class Listeners:
-    """The listening addresses; opened and closed from one thread, served in another."""
+    """The listening addresses; opened and closed from one thread, served in others."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Take a loop that runs in another thread."""
-        self._loop = loop
-        self._servers: dict[tuple[str, int], asyncio.Server] = {}
-        self._connections: dict[tuple[str, int], set[asyncio.StreamWriter]] = {}
+    def __init__(self) -> None:
+        self._servers: dict[tuple[str, int], _Server] = {}
+        self._turn = Lock()
 
     def open(self, host: str, port: int, answer: Answer) -> None:
         """Listen on an address that is not open yet; raises OSError if the system refuses."""
-        self._run(self._open((host, port), answer))
+
+        def answer_in_turn(request: Request) -> Response:
+            with self._turn:
+                return answer(request)
+
+        self._servers[host, port] = _Server((host, port), answer_in_turn)
 
     def close(self, host: str, port: int) -> None:
-        """Stop listening and break open connections, like the end of a process."""
-        self._run(self._close((host, port)))
+        """Stop listening, and answer nothing more, like the end of a process."""
+        self._servers.pop((host, port)).end()
 
     def close_all(self) -> None:
         """Close every address."""
         for host, port in list(self._servers):
             self.close(host, port)
 
-    def _run(self, work: Coroutine[Any, Any, None]) -> None:
-        asyncio.run_coroutine_threadsafe(work, self._loop).result(_CALL_SECONDS)
-
-    async def _open(self, place: tuple[str, int], answer: Answer) -> None:
-        connections: set[asyncio.StreamWriter] = set()
-
-        async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            connections.add(writer)
-            try:
-                if self._connections.get(place) is connections:  # else it was accepted while the place was closed
-                    await _serve(reader, writer, answer)
-            finally:
-                connections.discard(writer)
-                writer.close()
-
-        self._connections[place] = connections
-        try:
-            self._servers[place] = await asyncio.start_server(serve, *place)
-        except OSError:
-            del self._connections[place]
-            raise
-
-    async def _close(self, place: tuple[str, int]) -> None:
-        self._servers.pop(place).close()
-        for writer in self._connections.pop(place):
-            writer.transport.abort()
-
 
 @contextmanager
 def run_listeners() -> Iterator[Listeners]:
-    """Listeners in another thread; all are closed at the end."""
-    loop = asyncio.new_event_loop()
-    thread = Thread(target=loop.run_forever, name="simulated-pods", daemon=True)
-    thread.start()
-    listeners = Listeners(loop)
+    """Listeners in other threads; all are closed at the end."""
+    listeners = Listeners()
     try:
         yield listeners
     finally:
         listeners.close_all()
-        loop.call_soon_threadsafe(loop.stop)
-        thread.join()
-        loop.run_until_complete(_end_tasks(loop))
-        loop.close()
 
 
-async def _end_tasks(loop: asyncio.AbstractEventLoop) -> None:
-    """Wait until broken connections have ended."""
-    tasks = asyncio.all_tasks(loop) - {asyncio.current_task(loop)}
-    for task in tasks:
-        task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)
+class _Server(ThreadingTCPServer):
+    """One address, with a thread of its own and one for each connection."""
+
+    allow_reuse_address = True
+    block_on_close = False
+    daemon_threads = True
+    request_queue_size = _WAITING
+
+    def __init__(self, place: tuple[str, int], answer: Answer) -> None:
+        super().__init__(place, _Connection)
+        self.answer = answer
+        self.is_open = True
+        Thread(target=self._accept, name=f"simulated {place[0]}", daemon=True).start()
+
+    def _accept(self) -> None:
+        with suppress(OSError):  # the address is closed
+            while True:
+                self.process_request(*self.socket.accept())
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Nothing: the peer closed its connection."""
+
+    def end(self) -> None:
+        """Stop listening; each connection breaks at its next request."""
+        self.is_open = False
+        with suppress(OSError):
+            self.socket.shutdown(socket.SHUT_RDWR)  # ends `accept`
+        self.server_close()
 
 
-async def _serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, answer: Answer) -> None:
-    """Answer the requests of one connection, until the client closes it or sends something other than HTTP."""
-    with suppress(asyncio.IncompleteReadError, asyncio.LimitOverrunError, ConnectionError):
-        while (head := _parse_head(await reader.readuntil(b"\r\n\r\n"))) is not None and head.length >= 0:
-            body = await reader.readexactly(head.length)
-            request = Request(head.method, head.path, head.fields.get("content-type", "").lower(), body)
-            response = answer(request)
-            if response.seconds:
-                await asyncio.sleep(response.seconds)
-            writer.write(_format(response))
-            await writer.drain()
-            if head.fields.get("connection", "").lower() == "close":
-                return
+class _Connection(BaseHTTPRequestHandler):
+    """Reads the requests of one connection, and writes the answers."""
 
+    server: _Server
+    protocol_version = "HTTP/1.1"
+    wbufsize = -1
 
-def _parse_head(head: bytes) -> _Head | None:
-    """Request line and fields by lower-case name; None if it is not HTTP."""
-    first, *lines = head.decode("latin-1").rstrip("\r\n").split("\r\n")
-    words = first.split(" ")
-    if len(words) != 3 or not words[2].startswith("HTTP/1."):
-        return None
-    pairs = (line.partition(":") for line in lines)
-    return _Head(words[0], words[1], {name.strip().lower(): value.strip() for name, _, value in pairs})
+    def _answer(self) -> None:
+        length = self.headers.get("Content-Length", "0")
+        if not self.server.is_open or not length.isdecimal() or int(length) > MAX_BODY_BYTES:
+            self.close_connection = True
+            return
+        body = self.rfile.read(int(length))
+        response = self.server.answer(
+            Request(self.command, self.path, self.headers.get("Content-Type", "").lower(), body)
+        )
+        time.sleep(response.seconds)
+        self.send_response(response.status)
+        self.send_header("Content-Type", response.content_type)
+        self.send_header("Content-Length", str(len(response.body)))
+        self.end_headers()
+        self.wfile.write(response.body)
 
+    do_GET = do_POST = do_DELETE = _answer  # noqa: N815 - the names in http.server
 
-def _format(response: Response) -> bytes:
-    head = (
-        f"HTTP/1.1 {response.status} {HTTPStatus(response.status).phrase}\r\n"
-        f"Content-Type: {response.content_type}\r\n"
-        f"Content-Length: {len(response.body)}\r\n\r\n"
-    )
-    return head.encode("latin-1") + response.body
+    def log_message(self, *_: Any) -> None:
+        """Nothing: the commands print what happens."""

@@ -18,7 +18,7 @@ from hooks.language.crds import build_crds
 from hooks.model.prober.messages import AdapterPhase
 from hooks.server.app import create_app
 from hooks.server.routes import served_hooks
-from hooks.tools.offline.simulation.run import admit_custom
+from hooks.tools.offline.simulation.applied_documents import admit_custom
 from hooks.tools.offline.simulator.clock import Clock
 from hooks.tools.offline.simulator.cluster import Setup, SimulatedCluster
 from hooks.tools.offline.simulator.queries import ClusterReader

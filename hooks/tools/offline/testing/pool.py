@@ -7,9 +7,9 @@ from typing import Any
 from hooks.ground import contract
 from hooks.ground.k8s.types import Manifest, ReadManifest, annotations_of, controller_of, name_of
 from hooks.ground.problems import join_texts
-from hooks.language.api.conversion import Version, convert
 from hooks.language.crds import find_faults
-from hooks.language.crds.served_versions import is_beta
+from hooks.language.versions import convert
+from hooks.language.versions.served import is_beside
 from hooks.tools.offline.simulator.resources import Catalogue, UnknownKind
 from hooks.tools.offline.simulator.store import ApiError, Ref, ref_of
 from hooks.wire.world.merge import LAST_APPLIED, with_last_applied
@@ -40,11 +40,11 @@ def as_stored(obj: ReadManifest) -> Manifest:
     Raises:
         ApiError: 422, the schema of v1beta1 does not allow it.
     """
-    if not is_beta(obj):
+    if not is_beside(obj):
         return dict(obj)
     if faults := find_faults(obj):
         raise ApiError(422, "Invalid", f"{obj['kind']} {name_of(obj)}: {join_texts(faults)}")
-    return convert(obj, Version.ALPHA)
+    return convert(obj, contract.VERSION)
 
 
 def put_in_place(obj: ReadManifest, catalogue: Catalogue) -> Manifest:

@@ -8,7 +8,7 @@ from hooks.ground.k8s import kinds
 from hooks.ground.k8s.types import Manifest, ReadManifest, controller_of, gvk_of, name_of
 from hooks.ground.problems import join_texts
 from hooks.language.crds import find_faults
-from hooks.tools.offline.simulation.run import admit_custom
+from hooks.tools.offline.simulation.applied_documents import admit_custom
 from hooks.tools.offline.simulator.cluster import SimulatedCluster
 from hooks.tools.offline.simulator.store import ApiError, Ref, ref_of
 from hooks.tools.offline.testing.answer import Answer

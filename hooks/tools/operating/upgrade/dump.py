@@ -6,12 +6,13 @@ from typing import Any
 
 import orjson
 
+from hooks.ground import contract
 from hooks.ground.k8s.nesting import may_nest_lists, nests_lists
 from hooks.ground.k8s.types import Manifest, gvk_of
 from hooks.ground.k8s.yaml_bounds import LISTING
 from hooks.ground.k8s.yaml_reader import parse_yaml
-from hooks.language.api.conversion import Version, convert
-from hooks.language.crds.served_versions import is_beta
+from hooks.language.versions import convert
+from hooks.language.versions.served import is_beside
 from hooks.server.clients.manifests import check_manifest
 from hooks.server.exchange.asking import MIB
 from hooks.server.exchange.documents import Unreadable
@@ -97,7 +98,7 @@ def _read_objects(path: Path, content: bytes) -> Iterator[Manifest]:
         for one in _split(document):
             try:
                 manifest = _check(one)
-                yield convert(manifest, Version.ALPHA) if is_beta(manifest) else manifest
+                yield convert(manifest, contract.VERSION) if is_beside(manifest) else manifest
             except Unreadable as unreadable:
                 raise InvalidDump(f"{path} has {unreadable}; write it with kubectl get KINDS -o yaml") from unreadable
 

@@ -6,12 +6,12 @@ from typing import Any
 from hooks.ground import contract
 from hooks.ground.k8s.types import Manifest, ReadManifest
 from hooks.ground.problems import Problem
-from hooks.language.api.conversion.acceptance import REFUSED, accept
+from hooks.language.conversion.acceptance import REFUSED, accept
 from hooks.language.crds import find_faults
 from hooks.language.crds.definitions import read_root_schema
-from hooks.language.crds.served_versions import is_beta
-from hooks.language.rules import v1beta1
-from hooks.language.validation.v1beta1 import find_v1beta1_problems
+from hooks.language.v1beta1 import rules as v1beta1
+from hooks.language.v1beta1.checks import find_v1beta1_problems
+from hooks.language.versions.served import is_beside
 
 ON_CREATE = frozenset({v1beta1.MAIN_CONTAINER, v1beta1.MAIN_IMAGE})
 """Rules of v1beta1 that objects of v1alpha1 need not fulfil: they are evaluated when an object is created."""
@@ -44,7 +44,7 @@ def refusals(document: ReadManifest) -> list[Problem]:
     and the hooks and the API server both say so.
     """
     found = find_faults(document, with_status=True)
-    if is_beta(document):
+    if is_beside(document):
         found += [problem for problem in find_v1beta1_problems(document) if problem.rule not in ON_CREATE]
     return found
 

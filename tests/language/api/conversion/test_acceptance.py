@@ -9,14 +9,16 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from jsonschema_rs import Draft202012Validator
 
+from hooks.ground import contract
 from hooks.ground.k8s.types import Manifest
-from hooks.language.api.conversion import GROUP_VERSIONS, convert
-from hooks.language.api.conversion.acceptance import MODELS, REFUSED, accept
-from hooks.language.api.conversion.json_values import same
-from hooks.language.api.conversion.versions import CONVERTIBLE_KINDS, Version
 from hooks.language.api.structural import SchemaNode
+from hooks.language.conversion.acceptance import REFUSED, accept
+from hooks.language.conversion.json_values import same
+from hooks.language.conversion.sides import Side
 from hooks.language.crds import find_faults
 from hooks.language.crds.definitions import all_resources, read_root_schema
+from hooks.language.v1beta1.conversion.schemas import MODELS
+from hooks.language.versions import CONVERTIBLE_KINDS, GROUP_VERSIONS, convert
 from tests.cluster.judged_mutations import judge
 from tests.effort import examples
 from tests.language.api.conversion.strategies import ALPHA_DOCUMENTS, BETA_DOCUMENTS
@@ -89,7 +91,8 @@ def test_every_published_graph_and_its_mutations_are_taken_in_both_versions() ->
 
 def test_schemas_are_those_of_the_definitions() -> None:
     found = {(one.version, one.kind): one.model for one in all_resources() if one.kind in CONVERTIBLE_KINDS}
-    assert found == {(version.value, kind): model for version in Version for kind, model in MODELS[version].items()}
+    names = {Side.HUB: contract.VERSION, Side.SPOKE: contract.BETA_VERSION}
+    assert found == {(names[side], kind): model for kind, models in MODELS.items() for side, model in models.items()}
 
 
 @pytest.mark.parametrize("kind", sorted(CONVERTIBLE_KINDS))

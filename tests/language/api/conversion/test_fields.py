@@ -3,7 +3,7 @@
 import pytest
 
 from hooks.ground.k8s.types import Json, Manifest
-from hooks.language.api.conversion import convert
+from hooks.language.versions import convert
 from tests.language.api.conversion.graphs import alpha, beta, beta_main, saved
 
 SECRET = {"secretRef": {"name": "hf"}}

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from hooks.ground.k8s.types import Json, Manifest
-from hooks.language.api.conversion import convert
+from hooks.language.versions import convert
 from tests.language.api.conversion.graphs import ALPHA, BETA, SPEC_KEY, STATUS_KEY, alpha, beta, graph, saved, with_spec
 
 GROVE = {"experimental": {"grove": {"forceScalingGroup": True}}}

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from hypothesis import HealthCheck, given, settings
 
 from hooks.ground.k8s.types import Json, Manifest
-from hooks.language.api.conversion import convert
-from hooks.language.api.conversion.json_values import name_of_item, same
-from hooks.language.api.conversion.payloads import can_save
+from hooks.language.conversion.json_values import name_of_item, same
+from hooks.language.conversion.payloads import can_save
+from hooks.language.versions import convert
 from tests.effort import examples
 from tests.language.api.conversion.strategies import ALPHA_DOCUMENTS, ANNOTATED_ALPHA, ANNOTATED_BETA, BETA_DOCUMENTS
 

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from hooks.ground.k8s.types import Json, Manifest
-from hooks.language.api.conversion import convert
-from hooks.language.api.conversion.json_values import same
-from hooks.language.api.conversion.remembered import remembered
+from hooks.language.conversion.json_values import same
+from hooks.language.conversion.remembered import remembered
+from hooks.language.versions import convert
 from tests.language.api.conversion.graphs import ALPHA, graph
 
 

@@ -10,9 +10,8 @@ import yaml
 
 from hooks.ground.k8s.types import Manifest
 from hooks.ground.problems import texts_of
-from hooks.language.api.conversion import convert
-from hooks.language.api.conversion.json_values import same
-from hooks.language.api.conversion.versions import CONVERSION_ANNOTATIONS
+from hooks.language.conversion.json_values import same
+from hooks.language.versions import CONVERSION_ANNOTATIONS, convert
 from hooks.tools.offline.rendering import every_child, render
 from tests.language.api.conversion.both_versions import WRITTEN
 from tests.language.api.conversion.graphs import SPEC_KEY, saved, without_annotations

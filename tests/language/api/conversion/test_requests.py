@@ -7,7 +7,7 @@ import pytest
 
 from hooks.ground.k8s.types import Manifest
 from hooks.ground.problems import HERE, SPEC, FieldPath
-from hooks.language.api.conversion import convert, written_path
+from hooks.language.versions import convert, written_path
 
 KIND = "DynamoGraphDeploymentRequest"
 TOLERATION = {"key": "nvidia.com/gpu", "operator": "Exists"}

@@ -3,7 +3,7 @@
 import pytest
 
 from hooks.ground.k8s.types import Json, Manifest
-from hooks.language.api.conversion import convert
+from hooks.language.versions import convert
 
 CONDITIONS = [{"type": "Ready", "status": "True"}]
 COUNTS = {"componentKind": "Deployment", "replicas": 2, "readyReplicas": 1, "gpusPerEngine": 8}

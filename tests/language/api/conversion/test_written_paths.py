@@ -5,7 +5,7 @@ import yaml
 
 from hooks.ground.k8s.types import Json, Manifest
 from hooks.ground.problems import HERE, METADATA, SPEC, FieldPath, Key
-from hooks.language.api.conversion import convert, written_path
+from hooks.language.versions import convert, written_path
 from tests.language.api.conversion.both_versions import AGGREGATED, COMPONENT, DISAGGREGATED
 from tests.language.api.conversion.graphs import BETA, alpha, graph
 

@@ -9,7 +9,7 @@ import yaml
 from click.testing import CliRunner, Result
 
 from hooks.ground import contract
-from hooks.language.api.conversion import Version, convert
+from hooks.language.versions import convert
 from hooks.server.commands.main import main
 from hooks.tools.cli.colours import paint
 from tests.tools.offline.diff.compared import EXAMPLES, Documents, annotated, edited, edited_service, example
@@ -95,7 +95,7 @@ def test_text(tmp_path: Path, old: Documents, new: Documents, options: tuple[str
 @pytest.mark.parametrize("name", sorted(path.stem for path in EXAMPLES.glob("*.yaml")))
 def test_same_manifests_in_the_other_version_are_no_difference(tmp_path: Path, name: str) -> None:
     documents = example(name)
-    others = [convert(one, Version.BETA) if one["kind"] in _CONVERTIBLE else one for one in documents]
+    others = [convert(one, contract.BETA_VERSION) if one["kind"] in _CONVERTIBLE else one for one in documents]
     options = ("--with", "lws,volcano,inference-pool", "--exit-code")
     for pair in ((documents, others), (others, documents), (others, others)):
         result = diff(tmp_path, *pair, *options)
@@ -106,7 +106,7 @@ _CONVERTIBLE = {"DynamoGraphDeployment", "DynamoComponentDeployment", "DynamoGra
 
 
 def test_fields_have_the_paths_of_the_version_that_both_are_written_in(tmp_path: Path) -> None:
-    old, new = ([convert(one, Version.BETA) for one in documents] for documents in (DISAGG, CHANGED))
+    old, new = ([convert(one, contract.BETA_VERSION) for one in documents] for documents in (DISAGG, CHANGED))
     path = "spec.components[VllmPrefillWorker].podTemplate.spec.containers[main].image"
     assert path in diff(tmp_path, old, new).output
     assert "spec.services[VllmPrefillWorker].extraPodSpec.mainContainer.image" in diff(tmp_path, DISAGG, new).output

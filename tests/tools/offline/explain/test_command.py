@@ -97,11 +97,6 @@ made from
   graph.yaml:4 metadata.name: "chat"
   option --namespace: "default"
 
-put together
-  Environment of a container that runs Dynamo: which layer wins, and the variables \
-that every such process gets.
-  page: docs/kinds.md
-
 to change it, write
   spec.services[Worker].extraPodSpec.mainContainer.env[DYN_NAMESPACE].value
   spec.envs[DYN_NAMESPACE].value
@@ -123,8 +118,7 @@ without that
 """
 DEFAULT = """\
   "9090", if graph.yaml:20 spec.services[Worker].envs[1] were not written
-    default: Defaults of a worker, prefill or decode component: the system \
-server's port and probes.
+    built in
 """
 PULLED = """\
 copied from
@@ -161,7 +155,7 @@ def test_field_of_a_clique(write: Write) -> None:
 
 def test_field_of_another_object_begins_with_it(write: Write) -> None:
     text = said(write(GRAPH), "Service/chat-frontend: spec.ports[http].port")
-    assert "\n  8000\n\ndefault\n  Defaults of a frontend: " in text
+    assert "\n  8000\n\ndefault\n  built in\n" in text
     assert 'decided by\n  graph.yaml:11 spec.services[Frontend].componentType: "frontend"' in text
 
 

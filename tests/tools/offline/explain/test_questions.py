@@ -108,23 +108,17 @@ def test_releases_are_told_as_those_from_which_on_a_value_holds() -> None:
         assert "99.0.0" not in answer
 
 
-def test_default_names_upstream_the_page_and_kubernetes_and_our_source_only_if_asked() -> None:
+def test_default_is_built_in_and_that_of_kubernetes_stands_beside_it() -> None:
     asked = (DISAGG, "-s", WORKER, "terminationGracePeriodSeconds")
     text = said(*asked)
-    assert "\n  as in: Dynamo operator, internal/dynamo/graph.go, GenerateBasePodSpec\n  page: docs/kinds.md\n" in text
+    assert "\ndefault\n  built in\n" in text
     assert "\ndefault of Kubernetes\n  30\n" in text
     assert "hooks/" not in text
-    assert "\n  source: hooks/component/pod/template.py\n    build_pod: " in said(*asked, "--source")
-    assert "hooks/" not in said(DISAGG, "-s", WORKER, "livenessProbe")
-
-
-def test_pages_exist() -> None:
-    from hooks.tools.offline.explain import pages  # noqa: PLC0415
-
-    root = EXAMPLES.parent
-    assert all((root / page).is_file() for page in (*pages._PAGES.values(), pages._OTHERS))
-    starts = [start for start in pages._PAGES if not list(root.glob(f"{start}*"))]
-    assert starts == []
+    assert "internal/" not in text
+    [row] = json.loads(said(*asked, "-o", "json"))
+    assert row["builtIn"] is True
+    line = next(one for one in said(DISAGG, "-s", WORKER, "livenessProbe").splitlines() if "periodSeconds" in one)
+    assert "# built in, decided by " in line
 
 
 def test_replicas_of_a_service_over_several_nodes_under_grove_are_those_of_its_group() -> None:

@@ -132,8 +132,8 @@ def test_ssh_key_that_is_not_given_is_warned_about(folder: Path) -> None:
     faults, (warning,) = check(folder, NODES)
     assert faults == []
     assert warning.startswith(
-        "a.yaml:10: spec.services[main].multinode: TensorRT-LLM over several nodes needs Secret "
-        "default/mpi-run-ssh-secret with private.key and private.key.pub, which is not among these manifests"
+        "a.yaml:10: spec.services[main].multinode: TensorRT-LLM over several nodes starts by mpirun over SSH, with "
+        "private.key and private.key.pub of Secret default/mpi-run-ssh-secret; these manifests have no such Secret"
     )
 
 

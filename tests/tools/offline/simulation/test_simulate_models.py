@@ -10,14 +10,9 @@ from click.testing import CliRunner, Result
 from hooks.ground.k8s import kinds
 from hooks.tools.cli.simulate import simulate
 from hooks.tools.offline.manifests.reading import load_manifests
-from hooks.tools.offline.simulation.run import (
-    LONGEST_TURN_SECONDS,
-    SimulationPlan,
-    advance,
-    apply_documents,
-    build_cluster,
-    run_programs,
-)
+from hooks.tools.offline.simulation.applied_documents import apply_documents
+from hooks.tools.offline.simulation.plan import SimulationPlan, build_cluster
+from hooks.tools.offline.simulation.run import LONGEST_TURN_SECONDS, advance, run_programs
 from hooks.tools.offline.simulator.cluster import SimulatedCluster
 from hooks.tools.offline.simulator.engines import Engines, SimulatedEngine
 from hooks.tools.offline.simulator.metacontroller.hook_client import connect_hook

@@ -8,7 +8,7 @@ import pytest
 import yaml
 from click.testing import CliRunner, Result
 
-from hooks.language.api.conversion import convert
+from hooks.language.versions import convert
 from hooks.tools.cli.simulate import simulate
 
 EXAMPLES = Path(__file__).parents[4] / "examples"

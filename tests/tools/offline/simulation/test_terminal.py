@@ -18,7 +18,7 @@ from hooks.ground import contract
 from hooks.ground.k8s.types import Manifest
 from hooks.tools.offline.simulation.progress import ObjectProgress
 from hooks.tools.offline.simulation.report import build_table
-from hooks.tools.offline.simulation.run import Snapshot
+from hooks.tools.offline.simulation.snapshots import Snapshot
 from hooks.tools.offline.simulation.trees import ObjectTree
 from tests.waiting import PATIENCE
 

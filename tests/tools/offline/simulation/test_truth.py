@@ -10,7 +10,7 @@ import pytest
 from hooks.ground import contract
 from hooks.ground.k8s import kinds
 from hooks.ground.k8s.types import GroupVersionKind, Manifest, labels_of, name_of
-from hooks.tools.offline.simulation.run import admit_custom
+from hooks.tools.offline.simulation.applied_documents import admit_custom
 from hooks.tools.offline.simulation.trees import is_ready
 from hooks.tools.offline.simulator.client import LoggedWrite
 from hooks.tools.offline.simulator.cluster import AdmitCustom, SimulatedCluster

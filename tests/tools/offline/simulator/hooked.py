@@ -11,7 +11,7 @@ from hooks.ground.settings import parse_settings
 from hooks.ground.settings.facts import Facts
 from hooks.language.crds import build_crds
 from hooks.request import sync as graph_request
-from hooks.tools.offline.simulation.run import admit_custom
+from hooks.tools.offline.simulation.applied_documents import admit_custom
 from hooks.tools.offline.simulator.clock import Clock
 from hooks.tools.offline.simulator.cluster import AdmitCustom, Setup, SimulatedCluster
 from hooks.tools.offline.simulator.metacontroller.webhook import Hook, HookAnswer

@@ -12,7 +12,7 @@ from functools import cache
 
 from hooks.ground import contract
 from hooks.ground.k8s.types import Manifest, labels_of
-from hooks.language.api.conversion import Version, convert
+from hooks.language.versions import convert
 from hooks.wire.policy.identity import model_hash
 from tests.tools.operating.migration import left_behind
 from tests.tools.operating.migration.left_behind import Entry, stand_in, typed
@@ -59,7 +59,7 @@ def _as_alpha(entry: Entry) -> Entry:
 
 def _component(service: str, beta: Manifest) -> Manifest:
     """A component as v1alpha1; it says its service and Dynamo namespace by labels alone."""
-    found = convert(beta, Version.ALPHA.value)
+    found = convert(beta, contract.VERSION)
     assert found["metadata"]["labels"][contract.LABEL_COMPONENT] == service
     return found
 

@@ -1,0 +1,1 @@
+"""A version of graphs for tests: `envs` is named `variables`, `note` is new, and claims and the like are gone."""
