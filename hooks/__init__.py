@@ -16,9 +16,9 @@ import points to the same room or to an earlier one of this list (`tests/test_la
   slips), `report` (status, reasons, Events), `change` (what waits, restarts, ends), `reads` (what a sync reads beside
   its request). `component` has `image` (what images have and commands run) and `pod`, `graph` has `grove` and
   `workers`, `model` has `prober`, which decides what is asked of engines.
-* `server`: what runs in a cluster around the hooks. `app` has the hooks' routes, `admission` the webhooks, `prober`
-  calls the engines, `serving` is what every HTTP server has, `exchange` how anything is asked over HTTP, `clients`
-  call the API server and etcd, `commands` are those that pods run.
+* `server`: what runs in a cluster around the hooks. `routes` has their table, `app` serves it, `admission` has the
+  webhooks, `prober` calls the engines, `serving` is what every HTTP server has, `exchange` how anything is asked over
+  HTTP, `clients` call the API server and etcd, `commands` are those that pods run.
 * `tools`: what people run; no server loads it. `offline` works on manifests, `operating` on a live cluster, `world`
   asks hooks until nothing changes, `cli` has the commands.
 
@@ -26,7 +26,7 @@ import points to the same room or to an earlier one of this list (`tests/test_la
 
 Where is …?
 
-* the route of a hook: hooks/server/app.py
+* the route of a hook: hooks/server/routes.py
 * a field of a custom resource: hooks/language/api/component_spec.py, hooks/language/api/graph.py
 * a field in v1beta1, and what differs: hooks/language/v1beta1/models, hooks/language/v1beta1/conversion
 * which versions are served: hooks/language/versions/__init__.py
@@ -78,6 +78,7 @@ Where is …?
 * an option that several commands have: hooks/tools/cli/options.py, hooks/server/commands/settings_options.py
 * files, patterns, charts and Kustomizations as input: hooks/tools/offline/manifests
 * what a change of manifests will restart: hooks/tools/offline/diff/rollouts.py
+* what this version does to what runs: hooks/tools/operating/upgrade
 * where a rendered value comes from: hooks/tools/offline/explain
 * the simulated cluster: hooks/tools/offline/simulator
 * a check of an installation: hooks/tools/operating/doctor/checks

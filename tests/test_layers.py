@@ -20,7 +20,6 @@ SHELL = (
     "hooks.tools.offline.manifests.git_revisions",
     "hooks.tools.offline.manifests.reading",
     "hooks.tools.offline.manifests.writing",
-    "hooks.tools.offline.other_version",
     "hooks.tools.offline.processes",
     "hooks.tools.offline.simulation",
     "hooks.tools.offline.simulator.engines",
@@ -40,7 +39,6 @@ SHELL = (
 PURE_SERVER = frozenset(
     {f"hooks.server.clients.{name}" for name in ("event_objects", "key_removal", "stored_objects")}
     | {f"hooks.server.admission.{name}" for name in ("conversion_wire", "labels", "rules", "wire", "written")}
-    | {f"hooks.server.recording.{name}" for name in ("answering", "blanking", "calls")}
 )
 """Modules of the servers that decide, and so touch nothing outside."""
 FORBIDDEN = frozenset(

@@ -15,9 +15,10 @@ from werkzeug.serving import WSGIRequestHandler, make_server
 
 from hooks.ground import contract
 from hooks.ground.settings import parse_settings
-from hooks.server.app import Hook, create_app, respect_locks, served_hooks
+from hooks.server.app import create_app
 from hooks.server.clients.api_server import ApiServer
 from hooks.server.clients.namespace_locks import LockReader, Look, OwnLock, keep_once
+from hooks.server.routes import Hook, respect_locks, served_hooks
 from tests.cluster.admission import (
     ONLY_THE_WEBHOOK_KNOWS,
     Certificates,

@@ -22,7 +22,7 @@ from hooks.ground.errors import HookError
 from hooks.ground.k8s.types import Manifest
 from hooks.ground.settings import Settings, parse_settings
 from hooks.ground.settings.facts import Facts
-from hooks.server import app
+from hooks.server import routes
 from hooks.tools.offline.simulator.clock import Clock
 from hooks.tools.offline.simulator.metacontroller.webhook import HookAnswer
 from hooks.tools.offline.simulator.queries import ClusterReader
@@ -38,7 +38,7 @@ from hooks.wire.metacontroller.wire import (
 )
 from hooks.wire.policy import held
 
-Table = Mapping[str, app.Hook]
+Table = Mapping[str, routes.Hook]
 
 
 class Loss(StrEnum):
@@ -122,8 +122,8 @@ class Server:
     """What answers Metacontroller: hooks that can be started again, and a network that loses calls."""
 
     def __init__(self, clock: Clock, carry_out: Callable[[tuple[Effect, ...]], None], **settings: str) -> None:
-        self.table: dict[str, app.Hook] = dict(
-            app.all_hooks(no_helper, no_helper, no_helper, ObjectSource(read=self._read))
+        self.table: dict[str, routes.Hook] = dict(
+            routes.all_hooks(no_helper, no_helper, no_helper, ObjectSource(read=self._read))
         )
         self.reader, self.reading = ClusterReader(), Reading.IS_TRUE
         self._found: dict[ObjectQuery, QueryAnswer] = {}

@@ -21,7 +21,7 @@ from hooks.server.commands.token_options import TokenFiles, token_options
 from hooks.server.serving.callers import CallerToken
 from hooks.server.serving.logs import logger, set_up_logging
 from hooks.server.serving.server import ServerOptions, WsgiApp, run_server
-from hooks.server.serving.web import Record, ServedBy
+from hooks.server.serving.web import ServedBy
 from hooks.wire.metacontroller.effects import effects_of_api_server, without_api_server
 from hooks.wire.metacontroller.plan_cache import cache_graphs
 
@@ -56,13 +56,6 @@ Examples:
     metavar="NAME",
     help="Name of this image with these settings. Who calls a URL with ?revision=OTHER is told to ask again soon.",
 )
-@click.option(
-    "--record",
-    type=click.Path(path_type=Path, file_okay=False),
-    metavar="DIR",
-    help="Keep calls, without values of Secrets and variables, for dynamo-hooks replay: at most 1000 calls and 32 MiB. "
-    "A call costs two to three times as much.",
-)
 @capacity_options
 @settings_option
 @retired_option("--admission-bind", _ADMISSION)
@@ -74,7 +67,6 @@ def serve(
     bind: str,
     tokens: TokenFiles,
     revision: str,
-    record: Path | None,
     capacity: Capacity,
     set_values: tuple[str, ...],
 ) -> None:
@@ -99,7 +91,6 @@ def serve(
         prober=set_up_prober(settings, port, (lambda: relay.shown) if relay else None),
         drain_file=capacity.drain_file,
         revision=revision,
-        record=record,
     )
     options = ServerOptions(
         bind=bind,
@@ -134,7 +125,6 @@ class ServedHooks:
     prober: ActingProber
     drain_file: Path | None
     revision: str
-    record: Path | None
 
     @property
     def is_pod_ending(self) -> bool:
@@ -158,11 +148,12 @@ class ServedHooks:
 
     def load(self, is_draining: Callable[[], bool]) -> WsgiApp:
         """Build the WSGI application."""
-        from hooks.server.app import create_app, respect_locks, served_hooks  # noqa: PLC0415 - reads the environment when imported
+        from hooks.server.app import create_app  # noqa: PLC0415 - reads the environment when imported
         from hooks.server.clients.effects import EffectsClient  # noqa: PLC0415 - only a server in a cluster has one
         from hooks.server.clients.pod_reader import PodReader  # noqa: PLC0415 - beside the application
         from hooks.server.clients.query_reader import find_reader  # noqa: PLC0415 - beside the application
         from hooks.server.clients.relayed_requests import RelayedRequests  # noqa: PLC0415 - beside the application
+        from hooks.server.routes import respect_locks, served_hooks  # noqa: PLC0415 - reads the environment when imported
         from hooks.server.serving.prober_relay import serve_relay  # noqa: PLC0415 - beside the application
 
         server = find_api_server(self.settings)
@@ -178,7 +169,6 @@ class ServedHooks:
                 at_once=self.at_once,
                 refuse=self.callers.refusal if self.callers else None,
                 revision=self.revision,
-                record=build_record(self.record, settings),
             ),
             hooks=respect_locks(
                 served_hooks(settings, prober.ask, server, check=pods.check, source=find_reader(server)),
@@ -192,17 +182,6 @@ class ServedHooks:
             )
             serve_relay(app, RELAY_PATH, relayed.take, self.relay.refusal)
         return app
-
-
-def build_record(directory: Path | None, settings: Settings) -> Record | None:
-    """What keeps calls in a directory; None without one."""
-    if directory is None:
-        return None
-    from hooks.server.recording.answering import Heard  # noqa: PLC0415 - few servers record
-    from hooks.server.recording.keeping import Keeper  # noqa: PLC0415 - few servers record
-
-    keeper = Keeper(directory, settings, lambda: datetime.now(UTC))
-    return lambda *heard: keeper.keep(Heard(*heard))
 
 
 def find_api_server(settings: Settings) -> ApiServer | None:

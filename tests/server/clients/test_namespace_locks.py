@@ -11,7 +11,6 @@ import pytest
 
 from hooks.ground import contract
 from hooks.ground.settings import parse_settings
-from hooks.server.app import respect_locks
 from hooks.server.clients.api_server import ApiServer, Refused
 from hooks.server.clients.locks import NO_LOCKS, Locks, set_up_locks
 from hooks.server.clients.namespace_locks import (
@@ -24,6 +23,7 @@ from hooks.server.clients.namespace_locks import (
     keep_once,
     parse_lease,
 )
+from hooks.server.routes import respect_locks
 from hooks.wire.metacontroller.protocol import SyncAnswer
 from tests import make
 from tests.hook_client import GOOD, call, hook_with

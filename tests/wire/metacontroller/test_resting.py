@@ -14,8 +14,9 @@ from hooks.ground.k8s import kinds
 from hooks.ground.k8s.types import build_manifest, build_metadata
 from hooks.ground.settings import parse_settings
 from hooks.ground.settings.facts import Facts
-from hooks.server.app import Hook, create_app, respect_locks
+from hooks.server.app import create_app
 from hooks.server.clients.namespace_locks import Hold
+from hooks.server.routes import Hook, respect_locks
 from hooks.server.serving.web import ServedBy
 from hooks.wire.metacontroller.protocol import ObjectQuery, QueryAnswer, SyncAnswer, SyncRequest
 from hooks.wire.metacontroller.resting import Resting, RestingAnswers, is_at_rest
