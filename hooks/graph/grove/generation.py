@@ -11,7 +11,7 @@ from hooks.graph.seen.observe import ObservedGraph
 from hooks.graph.spec.envs import find_env
 from hooks.graph.workers.generation import Generation, choose_suffix
 from hooks.graph.workers.live_components import LOOKING, find_workers
-from hooks.graph.workers.phases import Fact, Step, find_step
+from hooks.graph.workers.phases import Fact, RolloutStep, find_step
 from hooks.graph.workers.sight import Sight
 from hooks.ground import contract
 from hooks.ground.k8s import kinds
@@ -63,7 +63,7 @@ def plan_set_generation(
         (Fact.BLIND, is_first and _is_blind(seen, cliques, graph)),
     )
     match find_step({fact for fact, is_so in facts if is_so}.__contains__):
-        case Step.PREFIX_FIRST:
+        case RolloutStep.PREFIX_FIRST:
             return Generation(suffix=present)
         case _:  # all pods are of one object, so nothing can wait
             return Generation(suffix=suffix, remark=sight.explain())

@@ -24,7 +24,7 @@ from hooks.graph.workers.live_components import (
     sees_now,
     versions_of,
 )
-from hooks.graph.workers.phases import Choice, Fact, LiveWorkers, Step, find_choice, find_step
+from hooks.graph.workers.phases import Choice, Fact, LiveWorkers, RolloutStep, find_choice, find_step
 from hooks.graph.workers.sight import Sight
 from hooks.ground.k8s.types import ReadManifest
 from hooks.language.api.graph import GraphDeployment
@@ -161,16 +161,16 @@ def _take_step(
     first = replace(chosen, announced=chosen.announced | unready, remark="")
     as_they_are = min((one.suffix for one in workers.values()), default="")
     match find_step({fact for fact, is_so in facts if is_so}.__contains__):
-        case Step.ALL:
+        case RolloutStep.ALL:
             return chosen
-        case Step.AT_ONCE:
+        case RolloutStep.AT_ONCE:
             return first
-        case Step.PREFIX_FIRST:
+        case RolloutStep.PREFIX_FIRST:
             return replace(first, suffix=as_they_are)
-        case Step.FRONTENDS_FIRST:
+        case RolloutStep.FRONTENDS_FIRST:
             why = f"it waits until all pods of {', '.join(blind)} see the workers of the next generation"
             return replace(first, suffix=as_they_are, waiting=dict.fromkeys(workers, why))
-        case Step.WORKERS_FIRST:
+        case RolloutStep.WORKERS_FIRST:
             why = f"it waits, because it will not see the workers of a generation, which {', '.join(left)} still has"
             staying = [name for name in sorted(sight.blind - workers.keys()) if name in live]
             return replace(chosen, waiting=dict.fromkeys(staying, why))
