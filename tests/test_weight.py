@@ -19,12 +19,12 @@ class Budget:
 BUDGETS = {
     "hooks": Budget(
         modules=("hooks.server.commands.serve", "hooks.server.app"),
-        lines=40_827,
+        lines=40_840,
         reason="All five kinds, whose calls are made by the same server, and what conversion, rules and clients need.",
     ),
     "admission": Budget(
         modules=("hooks.server.commands.serve_admission", "hooks.server.admission.app"),
-        lines=13_075,
+        lines=13_010,
         reason="Clients and what every server has; rules and schemas are loaded by the first review.",
     ),
     "prober": Budget(
