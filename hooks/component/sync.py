@@ -78,11 +78,6 @@ def _read(parent_key: bytes) -> tuple[ComponentDeployment, tuple[Problem, ...]]:
     return component, sort_problems(problems)
 
 
-@lru_cache(maxsize=2 * CACHED_PARENTS)
-def _digest(parent_key: bytes) -> str:
-    return digest_component(read_parent_key(parent_key)["spec"])
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComponentGrounds:
     """All inputs of a component's plan. It is the key of the plan's cache, so `plan_on` receives nothing else.
@@ -107,7 +102,7 @@ def plan_on(grounds: ComponentGrounds) -> tuple[ComponentPlan, Built]:
 
 
 def _build(plan: ComponentPlan, parent_key: bytes) -> Built:
-    return mark_workloads(build_component(plan), _digest(parent_key))
+    return mark_workloads(build_component(plan), digest_component(read_parent_key(parent_key)["spec"]))
 
 
 def _render(request: SyncRequest, parent_key: bytes, seen: ObservedComponent, facts: Facts) -> SyncAnswer:

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 
 from hooks.component.spec.mpi_key import ObservedKey, observe_key
 from hooks.component.spec.origin import UNWRITTEN
@@ -22,7 +21,6 @@ from hooks.ground.k8s.json_values import clean_json
 from hooks.ground.k8s.pod_reasons import cannot_pull
 from hooks.ground.k8s.quantities import canonical_quantity
 from hooks.ground.k8s.rbac import RoleReference
-from hooks.ground.k8s.same import MAX_KEPT, ByIdentity
 from hooks.ground.k8s.types import (
     GroupVersionKind,
     Json,
@@ -160,7 +158,7 @@ def observe(request: SyncRequest, settings: Settings) -> ObservedGraph:
     foreign = {name_of(claim): _observe_claim(claim) for claim in related if not is_controlled_by(claim, uid)}
     pods = _observe_pods(request)
     return ObservedGraph(
-        components={name_of(child): _observe_component(ByIdentity(child)) for child in children.of(contract.COMPONENT)},
+        components={name_of(child): _observe_component(child) for child in children.of(contract.COMPONENT)},
         adapters={name_of(a): _replicas_of(a) for a in children.of(contract.SCALING_ADAPTER)},
         claims={**{name_of(claim): _observe_claim(claim) for claim in own}, **claims},
         foreign_claims={name: claim for name, claim in foreign.items() if name not in claims},
@@ -263,10 +261,7 @@ def _observe_pods(request: SyncRequest) -> dict[str, tuple[ReadManifest, ...]]:
     return pods
 
 
-@lru_cache(maxsize=MAX_KEPT)
-def _observe_component(same: ByIdentity) -> ChildComponent:
-    """The component, read once: most calls have the same parsed object as the one before."""
-    child = same.value
+def _observe_component(child: ReadManifest) -> ChildComponent:
     kept = read_last_applied(child) or child  # labels may have been changed since
     status = child.get("status") or {}
     conditions = status.get("conditions") or ()

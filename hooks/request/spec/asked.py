@@ -24,7 +24,8 @@ def read_asked(request: GraphRequest) -> Mapping[str, Json]:
         "spec": request.spec.model_dump(mode="json", by_alias=True, exclude_unset=True),
     }
     asked: Mapping[str, Json] = convert(written, contract.BETA_VERSION)["spec"]
-    return asked
+    # An empty name is none in v1beta1, and a profiler should not look for the one that stands for it.
+    return asked if request.spec.model else {**asked, "model": ""}
 
 
 def is_asked_in_beta(request: GraphRequest) -> bool:

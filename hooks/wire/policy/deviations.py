@@ -80,7 +80,6 @@ class Deviation:
 
 
 NO_OWNER = "no owner"
-_COMPARED_METADATA = ("name", "namespace", "uid", "labels", "annotations")
 _MARKS = frozenset({contract.ANNOTATION_RENDERING, contract.ANNOTATION_ROLLOUT})
 
 
@@ -120,52 +119,25 @@ def _find(wanted: Children, request: SyncRequest, unmanaged: Unmanaged) -> Itera
         elif is_deleting(live):
             yield Deviation(kind=kind, name=name, state=Deviance.WITHHELD, why="it is being deleted")
         elif kind in unmanaged.fixed:
-            if deviation := _compare_fixed(place.same, ByIdentity(live)):
+            if deviation := _compare_fixed(place.same.value, live):
                 yield deviation
         elif kind not in unmanaged.existing and (deviation := _compare(place.same, ByIdentity(live))):
             yield deviation
 
 
-@dataclass(frozen=True, slots=True)
-class _Content:
-    """The part of a live object that is compared, as the key of a cache; two are equal if their values are.
-
-    If only the status changes, the fields are the same objects as before, and the comparison costs little.
-    """
-
-    value: ReadManifest
-
-    @classmethod
-    def of(cls, live: ReadManifest) -> "_Content":
-        """The object without its status and what the API server alone writes into its metadata."""
-        metadata = live["metadata"]
-        known = {key: metadata[key] for key in _COMPARED_METADATA if key in metadata}
-        return cls({**{key: value for key, value in live.items() if key != "status"}, "metadata": known})
-
-    def __hash__(self) -> int:
-        metadata = self.value["metadata"]
-        return hash((str(metadata.get("uid")), str(metadata["name"])))
-
-
-@lru_cache(maxsize=MAX_KEPT)
-def _compare_fixed(wanted: ByIdentity, live: ByIdentity) -> Deviation | None:
-    """Compare the content of two objects once, without labels and annotations."""
-    difference = find_difference({**wanted.value, "metadata": {}}, live.value)
+def _compare_fixed(wanted: ReadManifest, live: ReadManifest) -> Deviation | None:
+    """Compare the content of two objects, without labels and annotations."""
+    difference = find_difference({**wanted, "metadata": {}}, live)
     if difference is None:
         return None
-    kind, name = gvk_of(wanted.value), name_of(wanted.value)
+    kind, name = gvk_of(wanted), name_of(wanted)
     return Deviation(kind=kind, name=name, state=Deviance.CHANGED, difference=difference, is_updated=False)
 
 
 @lru_cache(maxsize=MAX_KEPT)
-def _compare(returned: ByIdentity, live: ByIdentity) -> Deviation | None:
+def _compare(returned: ByIdentity, same: ByIdentity) -> Deviation | None:
     """Compare two objects once: plans and parsed objects are cached, so most calls have the same two."""
-    return _compare_content(returned, _Content.of(live.value))
-
-
-@lru_cache(maxsize=MAX_KEPT)
-def _compare_content(returned: ByIdentity, content: _Content) -> Deviation | None:
-    wanted, live = _without_marks(returned.value), content.value
+    wanted, live = _without_marks(returned.value), same.value
     kind, name, applied = gvk_of(wanted), name_of(wanted), read_last_applied(live)
     difference = find_difference(wanted, live)
     if applied is not None and applied != returned.value and _without_marks(applied) != wanted:

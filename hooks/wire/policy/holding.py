@@ -5,13 +5,11 @@ the hook that renders it.
 """
 
 from collections.abc import Collection, Iterable, Mapping
-from functools import lru_cache
 
 from hooks.ground import contract
 from hooks.ground.k8s import kinds, pod_sets
 from hooks.ground.k8s.conditions import Condition
 from hooks.ground.k8s.pods import single_variables
-from hooks.ground.k8s.same import MAX_KEPT, ByIdentity
 from hooks.ground.k8s.types import (
     GroupVersionKind,
     Json,
@@ -58,13 +56,11 @@ def find_held(wanted: Manifest, live: ReadManifest | None) -> Manifest | None:
     if live is None or is_deleting(live):
         return None
     applied = read_last_applied(live)
-    return None if applied is None else _choose_held(ByIdentity(wanted), ByIdentity(applied))
+    return None if applied is None else _choose_held(wanted, single_variables(applied))
 
 
-@lru_cache(maxsize=MAX_KEPT)
-def _choose_held(returned: ByIdentity, last: ByIdentity) -> Manifest | None:
-    """The same for a workload that was last applied like this; plans and last-applied objects are cached."""
-    wanted, applied = returned.value, single_variables(last.value)
+def _choose_held(wanted: Manifest, applied: ReadManifest) -> Manifest | None:
+    """The same for a workload that was last applied like this."""
     now, before = read_mark(wanted), read_mark(applied)
     if before is None or now is None:
         return None
