@@ -19,7 +19,7 @@ class Budget:
 BUDGETS = {
     "hooks": Budget(
         modules=("hooks.server.commands.serve", "hooks.server.app"),
-        lines=40_747,
+        lines=40_662,
         reason="All five kinds, whose calls are made by the same server, and what conversion, rules and clients need.",
     ),
     "admission": Budget(
@@ -29,8 +29,8 @@ BUDGETS = {
     ),
     "prober": Budget(
         modules=("hooks.server.commands.prober", "hooks.server.prober.app"),
-        lines=8_277,
-        reason="It loads none of the hooks.",
+        lines=8_278,
+        reason="It loads none of the hooks, but the map in `hooks/__init__.py`.",
     ),
 }
 """Raise a number only together with its reason; lower it where code went."""
