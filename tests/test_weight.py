@@ -19,18 +19,18 @@ class Budget:
 BUDGETS = {
     "hooks": Budget(
         modules=("hooks.server.commands.serve", "hooks.server.app"),
-        lines=40_840,
+        lines=40_662,
         reason="All five kinds, whose calls are made by the same server, and what conversion, rules and clients need.",
     ),
     "admission": Budget(
         modules=("hooks.server.commands.serve_admission", "hooks.server.admission.app"),
-        lines=13_010,
+        lines=13_071,
         reason="Clients and what every server has; rules and schemas are loaded by the first review.",
     ),
     "prober": Budget(
         modules=("hooks.server.commands.prober", "hooks.server.prober.app"),
-        lines=8_284,
-        reason="It loads none of the hooks.",
+        lines=8_278,
+        reason="It loads none of the hooks, but the map in `hooks/__init__.py`.",
     ),
 }
 """Raise a number only together with its reason; lower it where code went."""
