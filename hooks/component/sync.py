@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 
 from hooks.component.build import Built, build_component
-from hooks.component.change.holding import hold_component, mark_workloads
-from hooks.component.change.keeping import keep_discovered
+from hooks.component.change.discovered_for_pods import keep_discovered
+from hooks.component.change.new_defaults import hold_component, mark_workloads
 from hooks.component.plan.component import ComponentPlan, plan_component, refuse_multinode
-from hooks.component.reads.queries import plan_lookup
+from hooks.component.reads.queries import plan_reads
 from hooks.component.reads.related import resolve_related
 from hooks.component.report.events import build_change_events
 from hooks.component.report.progress import awaits_first_pods, find_component_deviations, measure_progress
@@ -26,7 +26,7 @@ from hooks.wire.metacontroller.parent_key import make_parent_key, read_parent_ke
 from hooks.wire.metacontroller.plan_cache import cached_by_parent
 from hooks.wire.metacontroller.protocol import CustomizeRequest, RelatedRule, SyncAnswer, SyncRequest
 from hooks.wire.policy.applied_condition import judge_deviations
-from hooks.wire.policy.held import digest_component
+from hooks.wire.policy.rendering_mark import digest_component
 
 
 def sync(request: SyncRequest, facts: Facts) -> SyncAnswer:
@@ -118,15 +118,15 @@ def _render(request: SyncRequest, parent_key: bytes, seen: ObservedComponent, fa
     progress = measure_progress(plan, built, seen, applied)
     warnings = (*plan.warnings, *texts_of(built.warnings))
     reported = report(request, plan, progress, seen=seen, warnings=warnings, now=facts.now)
-    lookup = plan_lookup(request, _read(parent_key)[0], plan, progress, seen=seen, facts=facts)
+    reads = plan_reads(request, _read(parent_key)[0], plan, progress, seen=seen, facts=facts)
     return SyncAnswer(
         children=built.children,
         status=reported.status,
         effects=build_change_events(request, reported.status),
-        resync_after_seconds=min((one for one in (reported.resync_after_seconds, lookup.seconds) if one), default=0.0),
-        queries=lookup.queries,
-        later=lookup.later,
-        waits=lookup.waits,
+        resync_after_seconds=min((one for one in (reported.resync_after_seconds, reads.seconds) if one), default=0.0),
+        queries=reads.queries,
+        later=reads.later,
+        waits=reads.waits,
         notes=(*plan.notes, *warnings, *(f"{name} waits with new defaults" for name in built.held)),
     )
 

@@ -17,12 +17,12 @@ from hooks.ground.settings.facts import Facts
 from hooks.language.api.base import build_models
 from hooks.server.clients.model_questions import AskProber
 from hooks.server.routes import Hook, Sync, served_hooks
+from hooks.server.serving.call_id import SYNC_ID, trace_fields
 from hooks.server.serving.call_report import report_call
 from hooks.server.serving.callers import RefuseCaller
 from hooks.server.serving.logs import log_bodies, log_call, logger
 from hooks.server.serving.metrics import Metrics, create_metrics, record_call, record_effects, record_reads
 from hooks.server.serving.metrics_page import serve_prober_page
-from hooks.server.serving.origin import SYNC_ID, trace_fields
 from hooks.server.serving.web import BY_ITSELF, ServedBy, create_bare_app, expect_token, read_body
 from hooks.wire.metacontroller.controllers import expected_keys
 from hooks.wire.metacontroller.effects import (
@@ -127,7 +127,9 @@ def _recall_or(hook: Hook, context: AppContext) -> bytes:
     body = read_body(context.settings.max_body_bytes)
     key = context.resting.make_key(request.full_path, body)
     found = context.resting.find(key)
-    if found is None or (hook.look is not None and hook.look(found.parent["metadata"]["namespace"]) is not None):
+    if found is None or (
+        hook.find_claim is not None and hook.find_claim(found.parent["metadata"]["namespace"]) is not None
+    ):
         return _answer(hook, hook.sync, context, body=body, key=key)
     g.parent, g.answer, g.counts = found.parent, found.answer, found.counts
     return found.unpack()
@@ -145,7 +147,7 @@ def _answer(hook: Hook, function: Sync, context: AppContext, *, body: bytes, key
     g.answer = answer = _come_back(function(call, context.facts()), context.revision)
     written = write_sync_answer(answer, call.children, decorator=hook.is_decorator, expected=expected)
     if key and "found" not in g:
-        context.resting.keep(key, call, answer, written)
+        context.resting.remember(key, call, answer, written)
     if effects := permitted_effects(answer.effects, context.settings):
         source = EffectSource(
             parent=reference_of(call.parent), generation=call.generation, declared=call.children.optional_kinds()

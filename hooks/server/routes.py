@@ -22,8 +22,8 @@ from hooks.server.clients.acting_prober import set_up_only_prober
 from hooks.server.clients.api_server import ApiServer
 from hooks.server.clients.etcd import EtcdClient
 from hooks.server.clients.key_removal import KeyRemoval
-from hooks.server.clients.model_questions import Asking, AskProber
-from hooks.server.clients.namespace_locks import RETRY_SECONDS, Hold, Look
+from hooks.server.clients.model_questions import AskProber, ModelQuestions
+from hooks.server.clients.namespace_locks import RETRY_SECONDS, FindClaim, NamespaceClaim
 from hooks.server.clients.pod_reader import PodReader
 from hooks.server.clients.query_reader import NO_SOURCE, find_reader
 from hooks.server.serving.waiting import wait_for, wait_for_objects
@@ -42,7 +42,7 @@ DropKeys = Callable[[SyncRequest, Facts], DropReport | None]
 class Hook:
     """The kind of parent that the paths `/<name>/…` are about, and the functions that answer them.
 
-    `rests`: a sync asks only the source of objects. `look` says whether another installation has the namespace.
+    `rests`: a sync asks only the source of objects. `find_claim` says whether another installation has the namespace.
     """
 
     kind: GroupVersionKind
@@ -51,7 +51,7 @@ class Hook:
     finalize: Sync | None = None
     is_decorator: bool = False
     rests: bool = False
-    look: Look | None = None
+    find_claim: FindClaim | None = None
 
 
 def all_hooks(
@@ -59,7 +59,7 @@ def all_hooks(
 ) -> dict[str, Hook]:
     """The route table: name in the path to hook; by the settings, each serves one namespace or all."""
     source = wait_for_objects(source)
-    asking = Asking(prober=ask_prober, check=wait_for(check))
+    questions = ModelQuestions(prober=ask_prober, check=wait_for(check))
     table = {
         "graph": Hook(
             kind=contract.GRAPH,
@@ -83,8 +83,8 @@ def all_hooks(
         ),
         "model": Hook(
             kind=contract.MODEL,
-            sync=asking.before(model.sync),
-            finalize=asking.before(model.finalize, finalizing=True),
+            sync=questions.before(model.sync),
+            finalize=questions.before(model.finalize, finalizing=True),
             customize=model.customize,
             is_decorator=True,
         ),
@@ -123,9 +123,9 @@ def served_hooks(
     are vaguer.
     """
     ask = ask_prober or set_up_only_prober(settings, server).ask
-    look = check or PodReader(server, new_seconds=settings.lora_mandate).check
+    find_claim = check or PodReader(server, new_seconds=settings.lora_mandate).check
     drop = KeyRemoval(server=server, etcd=EtcdClient.at(settings.etcd_address)).drop
-    return all_hooks(ask, drop, look, source or find_reader(server, {}))
+    return all_hooks(ask, drop, find_claim, source or find_reader(server, {}))
 
 
 def _drop_first(drop_keys: DropKeys) -> Sync:
@@ -137,28 +137,33 @@ def _drop_first(drop_keys: DropKeys) -> Sync:
     return finalize
 
 
-def respect_locks(table: Mapping[str, Hook], look: Look) -> dict[str, Hook]:
+def respect_locks(table: Mapping[str, Hook], find_claim: FindClaim) -> dict[str, Hook]:
     """The same hooks, but they leave parents alone in namespaces that another operator has locked."""
 
     def respecting(function: Sync) -> Sync:
         def sync(call: SyncRequest, facts: Facts) -> SyncAnswer:
-            hold = look(call.parent["metadata"]["namespace"])
-            return function(call, facts) if hold is None else _leave_alone(call, hold)
+            claim = find_claim(call.parent["metadata"]["namespace"])
+            return function(call, facts) if claim is None else _leave_alone(call, claim)
 
         return sync
 
     return {
-        name: replace(hook, sync=respecting(hook.sync), finalize=hook.finalize and respecting(hook.finalize), look=look)
+        name: replace(
+            hook,
+            sync=respecting(hook.sync),
+            finalize=hook.finalize and respecting(hook.finalize),
+            find_claim=find_claim,
+        )
         for name, hook in table.items()
     }
 
 
-def _leave_alone(call: SyncRequest, hold: Hold) -> SyncAnswer:
+def _leave_alone(call: SyncRequest, claim: NamespaceClaim) -> SyncAnswer:
     """The answer about another operator's parent: if it is being deleted, our finalizer has nothing left to do.
 
     Raises:
         LeaveAlone: it is not being deleted, or it is not certain whether the namespace is locked.
     """
-    if not call.finalizing or not is_deleting(call.parent) or not hold.is_certain:
-        raise LeaveAlone(hold.reason, retry_after=RETRY_SECONDS)
-    return SyncAnswer(status=dict(call.status), finalized=True, notes=(hold.reason,))
+    if not call.finalizing or not is_deleting(call.parent) or not claim.is_certain:
+        raise LeaveAlone(claim.reason, retry_after=RETRY_SECONDS)
+    return SyncAnswer(status=dict(call.status), finalized=True, notes=(claim.reason,))

@@ -5,7 +5,7 @@ from typing import Any
 import orjson
 
 from hooks.ground import contract
-from hooks.wire.policy import held
+from hooks.wire.policy import rendering_mark
 from tests.cluster.api_client import ApiClient, wait_for
 from tests.cluster.control_plane import ControlPlane
 from tests.cluster.dynamo import (
@@ -105,9 +105,9 @@ def make_it_of_before(api: ApiClient) -> None:
     """Give the pods another label, as if revision 0 had applied it for the present spec."""
     live = deployment(api)
     applied = orjson.loads(live["metadata"]["annotations"][contract.ANNOTATION_LAST_APPLIED])
-    mark = held.read_mark(applied)
+    mark = rendering_mark.read_mark(applied)
     assert mark is not None
-    changed = held.mark(_with_label(applied), mark.digest, held.FOREIGN_REVISION)
+    changed = rendering_mark.mark(_with_label(applied), mark.digest, rendering_mark.FOREIGN_REVISION)
     annotations = {
         contract.ANNOTATION_RENDERING: changed["metadata"]["annotations"][contract.ANNOTATION_RENDERING],
         contract.ANNOTATION_LAST_APPLIED: orjson.dumps(changed).decode(),

@@ -33,7 +33,7 @@ from hooks.server.admission.rules import DEFAULTS, RULES
 from hooks.server.prober.app import create_prober_app
 from hooks.server.prober.dispatcher import Dispatcher
 from hooks.server.prober.lora_api import list_adapters, load_adapter, unload_adapter
-from hooks.server.serving.origin import CallOrigin
+from hooks.server.serving.call_id import CallId
 from tests.fuzzing.answers import answer_seeds, open_answers
 from tests.fuzzing.giving import (
     MOST_WORDS,
@@ -77,7 +77,7 @@ def hook_seeds() -> list[Seed]:
     ]
 
 
-def _report_loaded(request: LoadRequest, _origin: CallOrigin) -> LoadReport:
+def _report_loaded(request: LoadRequest, _origin: CallId) -> LoadReport:
     entries = (EndpointReport(address=one.address, phase=AdapterPhase.LOADED) for one in request.targets)
     return LoadReport(endpoints=tuple(entries))
 

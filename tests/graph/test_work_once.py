@@ -17,7 +17,7 @@ from hooks.ground import contract
 from hooks.ground.k8s.types import Manifest, name_of
 from hooks.wire.metacontroller.parent_key import make_parent_key
 from hooks.wire.policy import deviations
-from hooks.wire.policy.holding import HELD
+from hooks.wire.policy.new_defaults import HELD
 from tests import make
 from tests.graph import test_grove as grove
 from tests.graph import world

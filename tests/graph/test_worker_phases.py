@@ -22,7 +22,7 @@ from hooks.graph.workers.phases import (
 )
 
 F, W = Fact, LiveWorkers
-OF_CHOICES = (F.HIDDEN, F.AT_SPECS, F.ASKED, F.UNCHANGED, F.SEEN_AS_BEFORE)
+OF_CHOICES = (F.HIDDEN, F.AT_SPECS, F.NEW_DEFAULTS, F.UNCHANGED, F.SEEN_AS_BEFORE)
 OF_STEPS = (F.GENERATION, F.FIRST, F.BLIND, F.ONE_SET, F.SERVING, F.LEFT)
 OF_PODS = (F.THERE, F.NOBODY_LEFT, F.UNWRITTEN, F.UNSEEN, F.COUNTED, F.SETTLED)
 Situation = tuple[LiveWorkers | None, frozenset[Fact]]
@@ -97,7 +97,7 @@ def test_workers_keep_what_they_have_only_while_it_is_one_and_nothing_changes() 
 def test_who_is_unchanged_and_seen_as_before_keeps_what_it_has_unless_new_defaults_are_let_in() -> None:
     calm = frozenset({F.UNCHANGED, F.SEEN_AS_BEFORE})
     for workers, is_hidden, is_asked in product((W.WITHOUT, W.SAME), (False, True), (False, True)):
-        facts = calm | ({F.HIDDEN} if is_hidden else set()) | ({F.ASKED} if is_asked else set())
+        facts = calm | ({F.HIDDEN} if is_hidden else set()) | ({F.NEW_DEFAULTS} if is_asked else set())
         found = decide("CHOICES", (workers, facts))
         if workers is W.WITHOUT and is_hidden:
             assert found is Choice.NONE  # which is what they have

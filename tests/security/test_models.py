@@ -26,7 +26,7 @@ from hooks.server.clients.prober_client import ProberClient
 from hooks.server.prober.app import create_prober_app
 from hooks.server.prober.dispatcher import Dispatcher
 from hooks.server.prober.lora_api import perform
-from hooks.server.serving.origin import CallOrigin
+from hooks.server.serving.call_id import CallId
 from hooks.wire.metacontroller.effects import Effect, EtcdPrefixDrop
 from tests import make
 from tests.model import parts
@@ -139,15 +139,15 @@ def test_prober_that_is_gone_is_named_without_its_password() -> None:
     assert "127.0.0.1:9191" in str(caught.value)
 
 
-def report_loading(request: LoadRequest, _origin: CallOrigin) -> LoadReport:
+def report_loading(request: LoadRequest, _origin: CallId) -> LoadReport:
     return parts.report(request, AdapterPhase.LOADED, AdapterPhase.FAILED, last_error="HTTP 500: the engine failed")
 
 
-def refuse(_request: LoadRequest, _origin: CallOrigin) -> LoadReport:
+def refuse(_request: LoadRequest, _origin: CallId) -> LoadReport:
     raise ProberUnavailable("the prober cannot be reached")
 
 
-def lose(_request: LoadRequest, _origin: CallOrigin) -> LoadReport:
+def lose(_request: LoadRequest, _origin: CallId) -> LoadReport:
     raise KeyError("adapter")
 
 
@@ -163,7 +163,7 @@ SPECS: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("ask", [report_loading, refuse, lose])
 @pytest.mark.parametrize("spec", SPECS.values(), ids=SPECS)
 def test_hook_of_models(
-    ask: Callable[[LoadRequest, CallOrigin], LoadReport],
+    ask: Callable[[LoadRequest, CallId], LoadReport],
     spec: Mapping[str, Any],
     caplog: pytest.LogCaptureFixture,
 ) -> None:

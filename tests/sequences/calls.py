@@ -36,7 +36,7 @@ from hooks.wire.metacontroller.wire import (
     write_customize_answer,
     write_sync_answer,
 )
-from hooks.wire.policy import held
+from hooks.wire.policy import rendering_mark
 
 Table = Mapping[str, routes.Hook]
 
@@ -271,15 +271,15 @@ def _installed(version: int, *, is_before: bool = False) -> Iterator[None]:
 
     `is_before`: the version knows no generations of workers, and gives no graph an origin.
     """
-    revision, group = held.RENDERING_REVISION, contract.DEFAULT_FS_GROUP
-    held.RENDERING_REVISION, contract.DEFAULT_FS_GROUP = revision + version, group + version
+    revision, group = rendering_mark.RENDERING_REVISION, contract.DEFAULT_FS_GROUP
+    rendering_mark.RENDERING_REVISION, contract.DEFAULT_FS_GROUP = revision + version, group + version
     known = {(module, name): vars(module)[name] for module, name in _UNKNOWN_BEFORE}
     for (module, name), choose in (_UNKNOWN_BEFORE if is_before else {}).items():
         vars(module)[name] = choose
     try:
         yield
     finally:
-        held.RENDERING_REVISION, contract.DEFAULT_FS_GROUP = revision, group
+        rendering_mark.RENDERING_REVISION, contract.DEFAULT_FS_GROUP = revision, group
         for (module, name), choose in known.items():
             vars(module)[name] = choose
 

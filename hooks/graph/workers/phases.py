@@ -56,7 +56,7 @@ class Fact(StrEnum):
 
     HIDDEN = "something would not see a generation"
     AT_SPECS = "some have that of the specs already"
-    ASKED = "new defaults are let in now"
+    NEW_DEFAULTS = "new defaults are let in now"
     UNCHANGED = "the specs change no worker's pods"
     SEEN_AS_BEFORE = "the specs change no other pods"
     GENERATION = "workers get a generation"
@@ -127,7 +127,7 @@ CHOICES = (
     # A rollout that has begun goes on.
     _choice(_F.AT_SPECS, then=Choice.OF_SPECS),
     # Who rendered the pods changes no generation.
-    _choice(_W.WITHOUT, _F.ASKED, then=Choice.OF_SPECS),
+    _choice(_W.WITHOUT, _F.NEW_DEFAULTS, then=Choice.OF_SPECS),
     _choice(_W.WITHOUT, _W.SAME, _F.UNCHANGED, then=Choice.AS_THEY_ARE),
     _choice(then=Choice.OF_SPECS),
 )

@@ -14,7 +14,7 @@ from hooks.ground.k8s.types import Json, Manifest, ReadManifest
 from hooks.ground.problems import HERE, SPEC, FieldPath, Key, Problem
 from hooks.language.api.merging import merge_by_schema
 from hooks.language.api.structural import SchemaNode
-from hooks.language.rules import asked as rules
+from hooks.language.rules import profiler as rules
 from hooks.language.rules import schema as schema_rules
 from hooks.language.versions import CONVERSION_ANNOTATIONS, V1BETA1, convert
 

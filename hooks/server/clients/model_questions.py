@@ -10,11 +10,11 @@ from hooks.ground.settings.facts import Facts
 from hooks.model.prober.messages import LoadReport, LoadRequest
 from hooks.model.seen.pod_addresses import CheckAddresses
 from hooks.model.sync import ModelCall, find_addresses, plan_request
-from hooks.server.serving.origin import UNKNOWN, CallOrigin
-from hooks.server.serving.web import find_origin
+from hooks.server.serving.call_id import UNKNOWN, CallId
+from hooks.server.serving.web import find_call_id
 from hooks.wire.metacontroller.protocol import SyncAnswer, SyncRequest
 
-AskProber = Callable[[LoadRequest, CallOrigin], LoadReport]
+AskProber = Callable[[LoadRequest, CallId], LoadReport]
 """Sends the wanted adapters, and of which call they are, to the prober, and returns its report.
 
 Raises `ProberUnavailable`, or `LeaveAlone` while no prober acts.
@@ -22,7 +22,7 @@ Raises `ProberUnavailable`, or `LeaveAlone` while no prober acts.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asking:
+class ModelQuestions:
     """Whom a model's hook asks: `check` says of addresses whether they are those of their pods."""
 
     prober: AskProber
@@ -51,4 +51,4 @@ class Asking:
 
 def _ask(ask: AskProber, wanted: LoadRequest) -> LoadReport:
     """The prober's report; in a server the prober logs the call's id and trace."""
-    return ask(wanted, find_origin() if has_app_context() else UNKNOWN)
+    return ask(wanted, find_call_id() if has_app_context() else UNKNOWN)

@@ -135,8 +135,8 @@ class ServedHooks:
         """Start a worker's background threads."""
         from hooks.server.serving.resource_metrics import create_resource_metrics, show_resources  # noqa: PLC0415 - reads the environment when imported
 
-        self.locks.keep(is_draining)
-        self.prober.keep(lambda: self.is_pod_ending)
+        self.locks.renew(is_draining)
+        self.prober.renew(lambda: self.is_pod_ending)
         if counter := find_counter(self.settings, lambda: datetime.now(UTC)):
             start_counting(counter, partial(show_resources, create_resource_metrics()))
 
@@ -144,7 +144,7 @@ class ServedHooks:
         """Make room for other pods: give the Leases up that this pod holds."""
         self.locks.release()
         if self.is_pod_ending or self.settings.hook_replicas > 1:  # an only prober outlives a restart of the hooks
-            self.prober.turns.keep(lambda: True)
+            self.prober.turns.renew(lambda: True)
 
     def load(self, is_draining: Callable[[], bool]) -> WsgiApp:
         """Build the WSGI application."""
@@ -172,7 +172,7 @@ class ServedHooks:
             ),
             hooks=respect_locks(
                 served_hooks(settings, prober.ask, server, check=pods.check, source=find_reader(server)),
-                self.locks.look,
+                self.locks.find_claim,
             ),
         )
         if self.relay is not None:

@@ -19,7 +19,7 @@ from prometheus_flask_exporter import PrometheusMetrics
 from prometheus_flask_exporter.multiprocess import GunicornInternalPrometheusMetrics
 
 from hooks.ground.errors import ProberUnavailable
-from hooks.server.exchange.asking import MIB, Allowance, Unanswered, open_client
+from hooks.server.exchange.http_client import MIB, Allowance, Unanswered, open_client
 from hooks.server.serving.web import find_caller
 
 MULTIPROCESS_DIR = "PROMETHEUS_MULTIPROC_DIR"

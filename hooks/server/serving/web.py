@@ -16,9 +16,9 @@ from werkzeug.exceptions import HTTPException, RequestEntityTooLarge
 from hooks.ground.errors import BodyTooLarge, HookError, InvalidRequest, InvalidSpec, LeaveAlone, UnknownCaller
 from hooks.ground.k8s.messages import one_line
 from hooks.ground.problems import describe_problem
+from hooks.server.serving.call_id import SYNC_ID, CallId, read_trace, trace_fields
 from hooks.server.serving.callers import RefuseCaller
 from hooks.server.serving.logs import logger
-from hooks.server.serving.origin import SYNC_ID, CallOrigin, read_trace, trace_fields
 from hooks.server.serving.strangers import CALLER, NOBODY, Caller
 from hooks.server.serving.turns import AT_ONCE, Turns
 from hooks.wire.metacontroller.resting import MAX_RESTING_BYTES
@@ -171,9 +171,9 @@ def _begin() -> None:
         g.traceparent = found
 
 
-def find_origin() -> CallOrigin:
+def find_call_id() -> CallId:
     """The current call, as other programs are told of it."""
-    return CallOrigin(sync_id=g.sync_id, traceparent=g.get("traceparent", ""))
+    return CallId(sync_id=g.sync_id, traceparent=g.get("traceparent", ""))
 
 
 def _choose_id(asked: str) -> str:

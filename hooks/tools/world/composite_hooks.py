@@ -24,7 +24,7 @@ from hooks.wire.metacontroller.protocol import (
     SyncRequest,
 )
 from hooks.wire.metacontroller.queries import ObjectSource, answer_with
-from hooks.wire.world.asking import WorldReader, build_request
+from hooks.wire.world.sync_request import WorldReader, build_request
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

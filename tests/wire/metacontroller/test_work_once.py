@@ -15,8 +15,8 @@ from hooks.wire.metacontroller.children import Children
 from hooks.wire.metacontroller.parent_key import make_parent_key, read_parent_key
 from hooks.wire.policy import deviations
 from hooks.wire.policy.deviations import Deviance, Deviation, Unmanaged, find_deviations
-from hooks.wire.policy.held import mark
-from hooks.wire.policy.holding import find_held
+from hooks.wire.policy.new_defaults import find_held
+from hooks.wire.policy.rendering_mark import mark
 from tests import make
 
 WANTED: Manifest = {

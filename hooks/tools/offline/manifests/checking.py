@@ -204,7 +204,7 @@ def find_beta_problems(beta: Manifest) -> Iterator[Problem]:
     """The problems of an object that is not written in v1alpha1 by the rules that only its version has."""
     yield from VERSIONS.rules_of(beta).find_problems(beta)
     if beta["kind"] == contract.GRAPH_REQUEST.kind:
-        from hooks.request.rules.asked_rules import find_written_problems  # noqa: PLC0415 - few manifests are requests
+        from hooks.request.rules.profiler_rules import find_written_problems  # noqa: PLC0415 - few manifests are requests
 
         yield from find_written_problems(beta)
 

@@ -14,8 +14,8 @@ from hooks.ground.k8s.yaml_reader import parse_yaml
 from hooks.language.versions import convert
 from hooks.language.versions.served import is_beside
 from hooks.server.clients.manifests import check_manifest
-from hooks.server.exchange.asking import MIB
 from hooks.server.exchange.documents import Unreadable
+from hooks.server.exchange.http_client import MIB
 from hooks.tools.offline.manifests.files import read_file
 from hooks.tools.operating.doctor.reading import CRD
 from hooks.wire.metacontroller.controllers import OPTIONAL_KINDS, OUR_KINDS

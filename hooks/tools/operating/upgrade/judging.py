@@ -14,7 +14,7 @@ from hooks.tools.world.settling import Grounds, Settled
 from hooks.wire.metacontroller.protocol import ObjectQuery, QueryAnswer, SyncAnswer
 from hooks.wire.metacontroller.queries import ObjectSource
 from hooks.wire.policy.conditions import VALID
-from hooks.wire.policy.holding import HELD
+from hooks.wire.policy.new_defaults import HELD
 from hooks.wire.world.objects import Beside, ObjectId, World
 
 _LONGEST = 500

@@ -19,7 +19,7 @@ from hooks.tools.operating.upgrade.statuses import StatusChange
 from hooks.tools.world.composite_hooks import ASKED
 from hooks.tools.world.settling import Grounds, Settled, settle
 from hooks.wire.metacontroller.installation import read_installation
-from hooks.wire.policy.holding import NOW
+from hooks.wire.policy.new_defaults import NOW
 from hooks.wire.world.objects import ObjectId, Owned, World
 
 

@@ -11,7 +11,7 @@ from hooks.tools.offline.diff.tree import Branch, Style, grow, plain, write_bran
 from hooks.tools.offline.diff.wording import describe_field, describe_pods, pods, told_pods
 from hooks.tools.operating.upgrade.plan import ToldStatus, UpgradePlan
 from hooks.wire.policy.applied_condition import APPLIED
-from hooks.wire.policy.holding import NOW
+from hooks.wire.policy.new_defaults import NOW
 from hooks.wire.world.objects import ObjectId
 
 _FIRST = frozenset({READY, APPLIED})

@@ -12,7 +12,7 @@ from hooks.ground import contract
 from hooks.ground.k8s.types import Manifest
 from hooks.server.commands.main import main
 from hooks.tools.offline.simulator.cluster import SimulatedCluster
-from hooks.wire.policy import held
+from hooks.wire.policy import rendering_mark
 from tests.sequences.calls import forget
 from tests.tools.offline.diff.compared import example
 from tests.tools.offline.simulator.hooked import build_cluster
@@ -53,5 +53,5 @@ def plan_json(*arguments: str | Path) -> dict[str, Any]:
 def change_defaults(monkeypatch: pytest.MonkeyPatch, *, revision: int) -> None:
     """Give pods another group; with a raised revision that default waits."""
     monkeypatch.setattr(contract, "DEFAULT_FS_GROUP", contract.DEFAULT_FS_GROUP + 1)
-    monkeypatch.setattr(held, "RENDERING_REVISION", held.RENDERING_REVISION + revision)
+    monkeypatch.setattr(rendering_mark, "RENDERING_REVISION", rendering_mark.RENDERING_REVISION + revision)
     forget()

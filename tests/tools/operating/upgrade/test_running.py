@@ -28,7 +28,7 @@ def plan_of(world: World, facts: Facts) -> UpgradePlan:
 
 def test_graph_that_is_not_ready_is_judged_with_its_pods() -> None:
     cluster = run_graphs("vllm-agg")
-    cluster.hold("vllm-agg-frontend*")
+    cluster.block("vllm-agg-frontend*")
     for pod in cluster.list_kind(kinds.POD):
         if "frontend" in pod["metadata"]["name"]:
             cluster.delete(kinds.POD, pod["metadata"]["name"], pod["metadata"]["namespace"])
@@ -49,7 +49,7 @@ def test_ready_graphs_are_judged_without_their_pods() -> None:
 
 def test_questions_on_demand_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     cluster = run_graphs("vllm-agg")
-    cluster.hold("*")
+    cluster.block("*")
     for pod in cluster.list_kind(kinds.POD):
         cluster.delete(kinds.POD, pod["metadata"]["name"], pod["metadata"]["namespace"])
     cluster.run_for(240)

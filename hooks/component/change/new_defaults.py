@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from hooks.component.build import Built
-from hooks.component.change.keeping import find_needing
+from hooks.component.change.discovered_for_pods import find_needing
 from hooks.component.plan.component import ComponentPlan
 from hooks.component.seen.observe import ObservedComponent
 from hooks.ground.k8s.readiness import has_ready_pods
@@ -12,8 +12,7 @@ from hooks.ground.k8s.types import Manifest, ReadManifest, gvk_of, name_of, sort
 from hooks.ground.settings import Settings
 from hooks.wire.metacontroller.children import Children
 from hooks.wire.metacontroller.protocol import SyncRequest
-from hooks.wire.policy.held import mark
-from hooks.wire.policy.holding import (
+from hooks.wire.policy.new_defaults import (
     MARKED,
     find_held,
     find_unwanted,
@@ -22,6 +21,7 @@ from hooks.wire.policy.holding import (
     keep_live_mark,
     takes_new_defaults,
 )
+from hooks.wire.policy.rendering_mark import mark
 
 
 def mark_workloads(built: Built, digest: str) -> Built:

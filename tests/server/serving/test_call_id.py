@@ -2,7 +2,7 @@
 
 import pytest
 
-from hooks.server.serving.origin import CallOrigin, read_origin, read_trace, trace_fields
+from hooks.server.serving.call_id import CallId, read_call_id, read_trace, trace_fields
 
 TRACE = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
@@ -31,14 +31,14 @@ def test_trace_of_the_standard_is_taken_as_it_is(good: str) -> None:
 )
 def test_anything_else_is_left_out(bad: str) -> None:
     assert read_trace({"traceparent": bad}) == ""
-    assert read_origin({"traceparent": bad, "X-Request-Id": "i"}).headers == ({"X-Request-Id": "i"})
+    assert read_call_id({"traceparent": bad, "X-Request-Id": "i"}).headers == ({"X-Request-Id": "i"})
 
 
 def test_requests_of_a_call_have_its_id_and_trace() -> None:
     given = {"X-Request-Id": "i", "traceparent": TRACE}
-    assert read_origin(given) == CallOrigin(sync_id="i", traceparent=TRACE)
-    assert read_origin(given).headers == given
-    assert CallOrigin().headers == {}
+    assert read_call_id(given) == CallId(sync_id="i", traceparent=TRACE)
+    assert read_call_id(given).headers == given
+    assert CallId().headers == {}
 
 
 def test_lines_have_the_id_of_the_trace() -> None:

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from hooks.ground import contract
 from hooks.ground.k8s.types import Json
 from hooks.language.api.graph_request import GraphRequest
-from hooks.request.spec.asked import part_of, read_asked
+from hooks.request.spec.beta_spec import part_of, read_beta_spec
 from hooks.request.spec.profilers import ProfilerRelease
 
 FIELDS = (
@@ -24,7 +24,7 @@ AUTO, RAPID, THOROUGH = "auto", "rapid", "thorough"
 _UNPASSED = frozenset({"dgd"})
 
 
-def read_hardware(request: GraphRequest, asked: Mapping[str, Json]) -> dict[str, Json]:
+def read_hardware(request: GraphRequest, beta_spec: Mapping[str, Json]) -> dict[str, Json]:
     """The hardware that the request says; a configuration of v1alpha1 has other names for some of it."""
     config = request.spec.profiling_config.config
     old, sweep = part_of(config, "hardware"), part_of(config, "sweep")
@@ -32,14 +32,14 @@ def read_hardware(request: GraphRequest, asked: Mapping[str, Json]) -> dict[str,
         "gpuSku": sweep.get("aic_system", sweep.get("aicSystem")),
         "numGpusPerNode": old.get("num_gpus_per_node", old.get("numGpusPerNode")),
         "vramMb": old.get("gpu_vram_mib", old.get("gpuVramMib")),
-        **part_of(asked, "hardware"),
+        **part_of(beta_spec, "hardware"),
     }
     return {key: value for key, value in known.items() if value not in (None, "")}
 
 
-def read_strategy(request: GraphRequest, asked: Mapping[str, Json]) -> str:
+def read_strategy(request: GraphRequest, beta_spec: Mapping[str, Json]) -> str:
     """`rapid` or `thorough`; a configuration of v1alpha1 says that it does not want a simulation."""
-    strategy = asked.get("searchStrategy")
+    strategy = beta_spec.get("searchStrategy")
     if isinstance(strategy, str) and strategy:
         return strategy
     sweep = part_of(request.spec.profiling_config.config, "sweep")
@@ -47,17 +47,17 @@ def read_strategy(request: GraphRequest, asked: Mapping[str, Json]) -> str:
     return THOROUGH if simulates is False else RAPID
 
 
-def write_asked_spec(request: GraphRequest, profiler: ProfilerRelease, hardware: Mapping[str, Json]) -> str:
+def write_profiler_spec(request: GraphRequest, profiler: ProfilerRelease, hardware: Mapping[str, Json]) -> str:
     """The spec as JSON, an argument of the profiler."""
-    asked = read_asked(request)
-    overrides = {key: value for key, value in part_of(asked, "overrides").items() if key not in _UNPASSED}
-    cache = part_of(asked, "modelCache")
+    beta_spec = read_beta_spec(request)
+    overrides = {key: value for key, value in part_of(beta_spec, "overrides").items() if key not in _UNPASSED}
+    cache = part_of(beta_spec, "modelCache")
     filled: dict[str, Json] = {
-        **asked,
-        "backend": asked.get("backend") or AUTO,
+        **beta_spec,
+        "backend": beta_spec.get("backend") or AUTO,
         "image": profiler.image,
         "hardware": dict(hardware),
-        "searchStrategy": read_strategy(request, asked),
+        "searchStrategy": read_strategy(request, beta_spec),
         "overrides": overrides or None,
         "modelCache": {"pvcMountPath": contract.MODEL_CACHE_PATH, **cache} if cache else None,
     }

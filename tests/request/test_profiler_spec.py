@@ -13,10 +13,10 @@ from hooks.language.api.graph_request import GraphRequest
 from hooks.language.versions import convert
 from hooks.request.plan.job_plan import plan_job
 from hooks.request.plan.profiling_job import build_profiling_job
-from hooks.request.rules.asked_rules import find_asked_problems, find_asked_warnings
+from hooks.request.rules.profiler_rules import find_profiler_problems, find_profiler_warnings
 from hooks.request.seen.gpu_discovery import observe_nodes
 from hooks.request.seen.hardware import NoHardware, fill_hardware, sku_of
-from hooks.request.spec.asked_spec import write_asked_spec
+from hooks.request.spec.profiler_spec import write_profiler_spec
 from hooks.request.spec.profilers import find_profiler
 from tests import make
 from tests.request import jobs
@@ -45,12 +45,12 @@ def read(manifest: Manifest) -> GraphRequest:
 
 
 def texts(manifest: Manifest) -> tuple[str, ...]:
-    return texts_of(find_asked_problems(read(manifest), SETTINGS))
+    return texts_of(find_profiler_problems(read(manifest), SETTINGS))
 
 
 def asked(manifest: Manifest, hardware: Any = None) -> Any:
     request = read(manifest)
-    return json.loads(write_asked_spec(request, find_profiler(request, SETTINGS), hardware or HARDWARE))
+    return json.loads(write_profiler_spec(request, find_profiler(request, SETTINGS), hardware or HARDWARE))
 
 
 def test_profiler_gets_what_was_written_and_what_it_needs() -> None:
@@ -95,7 +95,7 @@ def test_request_of_v1alpha1_asks_a_new_profiler_in_v1beta1() -> None:
         "searchStrategy": "thorough",
         "autoApply": False,
     }
-    assert texts_of(find_asked_warnings(read(manifest), SETTINGS)) == (
+    assert texts_of(find_profiler_warnings(read(manifest), SETTINGS)) == (
         "spec.profilingConfig.config.output_dir: a profiler of Dynamo 1.5.1 does not read it; it has no effect",
     )
 
@@ -207,7 +207,7 @@ def test_name_is_too_long_where_the_profiler_would_say_so(image: str, backend: s
 def test_thorough_search_does_not_see_the_override_and_says_so() -> None:
     override = {**DGD, "spec": {"components": [{"name": "prefill", "replicas": 2}]}}
     found = texts_of(
-        find_asked_warnings(read(stored(searchStrategy="thorough", overrides={"dgd": override})), SETTINGS)
+        find_profiler_warnings(read(stored(searchStrategy="thorough", overrides={"dgd": override})), SETTINGS)
     )
     assert len(found) == 1
     assert "the graphs that a thorough search measures do not have it" in found[0]

@@ -48,7 +48,7 @@ _LENGTH = 12
 
 
 @dataclass(frozen=True, slots=True)
-class HeldMark:
+class RenderingMark:
     """The value of the annotation: the revision of the code and the digest of the spec that a workload comes from."""
 
     revision: int
@@ -72,7 +72,7 @@ def digest_service(graph: ReadManifest, service: str, restart_at: str) -> str:
     return _digest(_of_graph(graph, {service: restart_at}))
 
 
-def is_of_service(mark_: HeldMark, graph: ReadManifest, service: str, component: Mapping[str, Json]) -> bool:
+def is_of_service(mark_: RenderingMark, graph: ReadManifest, service: str, component: Mapping[str, Json]) -> bool:
     """Whether a component with that spec was rendered from this part of the graph, restarts left aside."""
     found = _of_graph(graph, {service: ""})
     restarted_at = _pod_annotations(component).get(contract.ANNOTATION_RESTARTED_AT)
@@ -131,16 +131,16 @@ def digest_graph(graph: ReadManifest, restarts: Mapping[str, str]) -> str:
     return _digest(_of_graph(graph, {service: restarts.get(service, "") for service in services}))
 
 
-def read_mark(workload: ReadManifest) -> HeldMark | None:
+def read_mark(workload: ReadManifest) -> RenderingMark | None:
     """The mark in a workload's annotations; None if there is none, or if it cannot be read."""
     value = annotations_of(workload).get(contract.ANNOTATION_RENDERING, "")
     revision, _, digest = value.partition(".")
-    return HeldMark(int(revision), digest) if revision.isascii() and revision.isdigit() and digest else None
+    return RenderingMark(int(revision), digest) if revision.isascii() and revision.isdigit() and digest else None
 
 
 def mark(workload: ReadManifest, digest: str, revision: int | None = None) -> Manifest:
     """The workload with the mark of this revision, by default the present one; it replaces an earlier mark."""
-    found = HeldMark(RENDERING_REVISION if revision is None else revision, digest)
+    found = RenderingMark(RENDERING_REVISION if revision is None else revision, digest)
     annotations = {**annotations_of(workload), contract.ANNOTATION_RENDERING: str(found)}
     return {**workload, "metadata": {**workload["metadata"], "annotations": dict(sorted(annotations.items()))}}
 

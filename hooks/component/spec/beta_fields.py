@@ -15,7 +15,7 @@ from hooks.language.versions import V1BETA1, convert
 _FRONTEND = "frontendSidecar"
 
 
-def find_kept_warnings(
+def find_beta_warnings(
     kind: GroupVersionKind, annotations: Mapping[str, str], spec: Mapping[str, Json]
 ) -> tuple[str, ...]:
     """The warnings, with paths of v1beta1; `spec` needs only the names of services, and `multinode`."""

@@ -11,7 +11,7 @@ from hooks.component.plan import component as component_plan
 from hooks.component.pod.backends import vllm
 from hooks.graph.plan import graph as graph_plan
 from hooks.ground import contract
-from hooks.wire.policy import held
+from hooks.wire.policy import rendering_mark
 from tests.cluster.api_client import ApiClient, wait_for
 from tests.cluster.control_plane import ControlPlane
 from tests.cluster.dynamo import (
@@ -117,7 +117,7 @@ def test_graph_that_ran_on_ray_before_the_upgrade_stays_there(
         before.setattr(graph_plan, "begin", lambda graph, _kept: graph)
         before.setattr(component_plan, "begin_component", lambda spec, _kept: spec.annotations)
         before.setattr(vllm, "_build_ray_wait_container", lambda *_: {"name": "w", "image": "i"})
-        before.setattr(held, "RENDERING_REVISION", held.RENDERING_REVISION - 1)
+        before.setattr(rendering_mark, "RENDERING_REVISION", rendering_mark.RENDERING_REVISION - 1)
         api.create(graph_of("1.2.0"), strict=True)
         wait_until_ready(api, NAME)
         assert "ray start --head" in line_of(api)

@@ -20,7 +20,7 @@ _TRACEPARENT = re.compile(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CallOrigin:
+class CallId:
     """A call: its sync id, and the `traceparent` of its caller; empty for none."""
 
     sync_id: str = ""
@@ -33,13 +33,13 @@ class CallOrigin:
         return {name: value for name, value in named.items() if value}
 
 
-UNKNOWN = CallOrigin()
+UNKNOWN = CallId()
 """Of a request that is part of no call."""
 
 
-def read_origin(headers: Headers | Mapping[str, str]) -> CallOrigin:
+def read_call_id(headers: Headers | Mapping[str, str]) -> CallId:
     """The call that a request says it is part of."""
-    return CallOrigin(sync_id=headers.get(SYNC_ID, ""), traceparent=read_trace(headers))
+    return CallId(sync_id=headers.get(SYNC_ID, ""), traceparent=read_trace(headers))
 
 
 def read_trace(headers: Headers | Mapping[str, str]) -> str:

@@ -98,7 +98,7 @@ class Lever:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Origin:
+class LeafSources:
     """All that is known of a leaf."""
 
     place: LeafPlace

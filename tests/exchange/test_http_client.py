@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from hooks.server.exchange.asking import MIB, Allowance, HttpClient, Unanswered, open_client
 from hooks.server.exchange.connections import HEAD_BYTES, BoundedAdapter
+from hooks.server.exchange.http_client import MIB, Allowance, HttpClient, Unanswered, open_client
 from tests.exchange.hostile import Speak, answers, bomb, drips, floods, peer
 from tests.server.serving.servers import issue_now
 

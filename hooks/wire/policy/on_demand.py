@@ -32,7 +32,7 @@ NOT_YET_READ = "it was not read yet"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Look:
+class NextRead:
     """Whether to look now, and the seconds until the next look."""
 
     is_due: bool
@@ -40,7 +40,7 @@ class Look:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Lookup:
+class PlannedReads:
     """The queries of a sync, now and later, and the seconds until the next look; 0 if only a change needs one.
 
     `waits`: something is withheld until they are answered.
@@ -52,16 +52,16 @@ class Lookup:
     waits: bool = False
 
 
-def plan_look(status: Mapping[str, Json], now: datetime) -> Look:
+def plan_next_read(status: Mapping[str, Json], now: datetime) -> NextRead:
     """Whether to look at what is not ready, by the status as it was last written."""
     ready = find_condition(status.get("conditions") or (), READY)
     if ready is None or ready.get("status") == "True":
-        return Look(is_due=False, seconds=MOMENT_SECONDS)
+        return NextRead(is_due=False, seconds=MOMENT_SECONDS)
     since = str(ready.get("lastTransitionTime") or "")
     if since and (left := seconds_left(since, MOMENT_SECONDS, now)):
-        return Look(is_due=False, seconds=left)
+        return NextRead(is_due=False, seconds=left)
     seconds = min(max(seconds_since(since, now) / _GROWTH, SOONEST_SECONDS), LATEST_SECONDS)
-    return Look(is_due=True, seconds=round(seconds, 1))
+    return NextRead(is_due=True, seconds=round(seconds, 1))
 
 
 def has_go_finalizer(parent: ReadManifest) -> bool:

@@ -7,8 +7,8 @@ from hooks.ground import contract
 from hooks.ground.k8s import kinds
 from hooks.ground.k8s.types import GroupVersionKind, Manifest
 from hooks.wire.metacontroller.controllers import CHILD_KINDS
-from hooks.wire.policy.held import FOREIGN_REVISION, RENDERING_REVISION, HeldMark, mark, read_mark
-from hooks.wire.policy.holding import FOLLOWING, find_unwanted, index_children, keep_following, keep_live_mark
+from hooks.wire.policy.new_defaults import FOLLOWING, find_unwanted, index_children, keep_following, keep_live_mark
+from hooks.wire.policy.rendering_mark import FOREIGN_REVISION, RENDERING_REVISION, RenderingMark, mark, read_mark
 
 OLDER, NEWER = RENDERING_REVISION - 1, RENDERING_REVISION + 1
 
@@ -42,7 +42,7 @@ def applied(workload: Manifest) -> Manifest:
     ids=["of newer hooks", "of older hooks", "of the Go operator", "of another spec", "of another rendering"],
 )
 def test_mark_of_other_hooks_stays_where_both_render_the_same(live: Manifest, kept: int) -> None:
-    assert read_mark(keep_live_mark(mark(component(), "abc"), applied(live))) == HeldMark(kept, "abc")
+    assert read_mark(keep_live_mark(mark(component(), "abc"), applied(live))) == RenderingMark(kept, "abc")
 
 
 def test_new_workload_and_one_without_a_mark_get_ours() -> None:

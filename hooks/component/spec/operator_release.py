@@ -29,7 +29,7 @@ def began_with(annotations: Mapping[str, str], since: RuntimeVersion) -> bool:
     return is_since(_parse(annotations.get(contract.ANNOTATION_ORIGIN_VERSION, "")), since)
 
 
-def choose_origin(services: Iterable[ComponentSpec]) -> str:
+def choose_operator_release(services: Iterable[ComponentSpec]) -> str:
     """The release that new services begin with: the oldest of those that span nodes, or of all if none does.
 
     A service whose image says no release counts as one of 0.9, as for all its defaults. Fragments may have any type.
@@ -49,16 +49,16 @@ def begin_component(spec: ComponentSpec, kept: str | None) -> Mapping[str, str]:
     written = spec.annotations
     if not spec.is_multinode or contract.ANNOTATION_ORIGIN_VERSION in written or kept == UNWRITTEN:
         return written
-    return {**written, contract.ANNOTATION_ORIGIN_VERSION: choose_origin([spec]) if kept is None else kept}
+    return {**written, contract.ANNOTATION_ORIGIN_VERSION: choose_operator_release([spec]) if kept is None else kept}
 
 
-def choose_kept(origins: Collection[str]) -> str | None:
+def agree_on_release(releases: Collection[str]) -> str | None:
     """What live objects keep together, by the origin of each; None without objects.
 
     Nothing writes two; of several the oldest counts, and an object without one is older than all others.
     """
-    return min(origins, key=lambda origin: (_parse(origin) or RuntimeVersion(0, 0), origin), default=None)
+    return min(releases, key=lambda release: (_parse(release) or RuntimeVersion(0, 0), release), default=None)
 
 
-def _parse(origin: str) -> RuntimeVersion | None:
-    return parse_version(origin.removeprefix("v"))
+def _parse(release: str) -> RuntimeVersion | None:
+    return parse_version(release.removeprefix("v"))

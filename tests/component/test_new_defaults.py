@@ -10,7 +10,7 @@ from hooks.ground.k8s import kinds
 from hooks.ground.k8s.types import Json, Manifest, gvk_of, name_of, sort_manifests
 from hooks.wire.metacontroller.last_applied import read_last_applied
 from hooks.wire.metacontroller.protocol import SyncAnswer
-from hooks.wire.policy import held
+from hooks.wire.policy import rendering_mark
 from tests import make
 from tests.component import groups
 from tests.component.render import answer, only
@@ -30,9 +30,9 @@ def _of_before(child: Manifest, revision: int) -> Manifest:
     if gvk_of(child) == kinds.DEPLOYMENT:
         template = child["spec"]["template"]
         pods = {**template, "spec": {**template["spec"], **OF_BEFORE}}
-        digest = held.read_mark(child)
+        digest = rendering_mark.read_mark(child)
         assert digest is not None
-        return held.mark({**child, "spec": {**child["spec"], "template": pods}}, digest.digest, revision)
+        return rendering_mark.mark({**child, "spec": {**child["spec"], "template": pods}}, digest.digest, revision)
     if gvk_of(child) == kinds.SERVICE:
         return {**child, "spec": {**child["spec"], "sessionAffinity": "ClientIP"}}
     return child
@@ -62,7 +62,7 @@ def conditions(given: SyncAnswer) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    "revision", [0, held.RENDERING_REVISION + 1], ids=["Go operator", "other version of the hooks"]
+    "revision", [0, rendering_mark.RENDERING_REVISION + 1], ids=["Go operator", "other version of the hooks"]
 )
 def test_workload_of_another_revision_stays_as_it_was_applied(revision: int) -> None:
     found = parent()
@@ -117,7 +117,7 @@ RELEASES: dict[str, dict[str, Any]] = {
     "annotation": {"found": parent(annotations=NOW)},
     "setting": {"settings": {"new_defaults": "now"}},
     "loss of all ready pods": {"status": DOWN},
-    "the same revision": {"revision": held.RENDERING_REVISION},
+    "the same revision": {"revision": rendering_mark.RENDERING_REVISION},
 }
 
 
@@ -126,9 +126,9 @@ def test_what_lets_new_defaults_in(change: dict[str, Any]) -> None:
     given = released(**change)
 
     assert not is_held(given)
-    mark = held.read_mark(only(given.children, "Deployment"))
+    mark = rendering_mark.read_mark(only(given.children, "Deployment"))
     assert mark is not None
-    assert mark.revision == held.RENDERING_REVISION
+    assert mark.revision == rendering_mark.RENDERING_REVISION
     assert "sessionAffinity" not in only(given.children, "Service")["spec"]
 
 
@@ -153,7 +153,7 @@ def _memory_of_before(child: Manifest) -> Manifest:
     """The Deployment as before a user's own shared memory counted."""
     if gvk_of(child) != kinds.DEPLOYMENT:
         return child
-    template, mark = child["spec"]["template"], held.read_mark(child)
+    template, mark = child["spec"]["template"], rendering_mark.read_mark(child)
     assert mark is not None
     container = {
         **template["spec"]["containers"][0],
@@ -161,7 +161,7 @@ def _memory_of_before(child: Manifest) -> Manifest:
     }
     pod = {**template["spec"], "containers": [container], "volumes": [OWN, MEMORY]}
     changed = {**child, "spec": {**child["spec"], "template": {**template, "spec": pod}}}
-    return held.mark(changed, mark.digest, held.RENDERING_REVISION - 1)
+    return rendering_mark.mark(changed, mark.digest, rendering_mark.RENDERING_REVISION - 1)
 
 
 def test_running_pods_get_their_own_shared_memory_with_the_next_change_of_the_spec() -> None:
@@ -192,15 +192,17 @@ def _of_pod(child: Manifest) -> Manifest:
 def test_workload_whose_pods_would_not_restart_takes_the_new_mark() -> None:
     found = parent()
     same = [
-        held.mark(child, str(held.digest_component(found["spec"])), 0) if gvk_of(child) == kinds.DEPLOYMENT else child
+        rendering_mark.mark(child, str(rendering_mark.digest_component(found["spec"])), 0)
+        if gvk_of(child) == kinds.DEPLOYMENT
+        else child
         for child in answer(found).children
     ]
 
     given = answer(found, [make.observed(child, status=READY) for child in same])
 
     assert "Held" not in conditions(given)
-    assert str(held.read_mark(only(given.children, "Deployment"))) == str(
-        held.HeldMark(held.RENDERING_REVISION, held.digest_component(found["spec"]))
+    assert str(rendering_mark.read_mark(only(given.children, "Deployment"))) == str(
+        rendering_mark.RenderingMark(rendering_mark.RENDERING_REVISION, rendering_mark.digest_component(found["spec"]))
     )
 
 
@@ -235,10 +237,10 @@ def test_set_without_ready_pods_takes_new_defaults_beside_a_held_one() -> None:
 
     given = answer(found, children, installed=groups.INSTALLED)
 
-    revisions = {name_of(child): held.read_mark(child) for child in given.children if is_set(child)}
+    revisions = {name_of(child): rendering_mark.read_mark(child) for child in given.children if is_set(child)}
     assert {name: mark.revision for name, mark in revisions.items() if mark} == {
         "c-0": 0,
-        "c-1": held.RENDERING_REVISION,
+        "c-1": rendering_mark.RENDERING_REVISION,
     }
     assert conditions(given)["Held"]["message"].startswith("c-0: ")
 
@@ -251,9 +253,9 @@ def _set_of_before(child: Manifest) -> Manifest:
     group = child["spec"]["leaderWorkerTemplate"]
     worker = {**group["workerTemplate"], "spec": {**group["workerTemplate"]["spec"], **OF_BEFORE}}
     changed = {**child, "spec": {**child["spec"], "leaderWorkerTemplate": {**group, "workerTemplate": worker}}}
-    mark = held.read_mark(child)
+    mark = rendering_mark.read_mark(child)
     assert mark is not None
-    return held.mark(changed, mark.digest, 0)
+    return rendering_mark.mark(changed, mark.digest, 0)
 
 
 def test_held_workload_has_no_variable_twice_and_one_that_differs_in_nothing_else_is_not_held() -> None:
@@ -267,10 +269,10 @@ def test_held_workload_has_no_variable_twice_and_one_that_differs_in_nothing_els
         template = deployment["spec"]["template"]
         beside, *others = template["spec"]["containers"]
         pods = {**template["spec"], **more, "containers": [{**beside, "env": twice}, *others]}
-        digest = held.read_mark(deployment)
+        digest = rendering_mark.read_mark(deployment)
         assert digest is not None
         spec = {**deployment["spec"], "template": {**template, "spec": pods}}
-        old = held.mark({**deployment, "spec": spec}, digest.digest, 0)
+        old = rendering_mark.mark({**deployment, "spec": spec}, digest.digest, 0)
 
         given = answer(found, [make.observed(old, status=READY)])
 

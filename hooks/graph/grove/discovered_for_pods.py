@@ -13,7 +13,7 @@ _ROLLS = ("labels", "annotations")
 """Fields of a clique that, like the pods' spec, make Grove replace pods when they change."""
 
 
-def find_kept(found: GroveService, seen: ObservedGraph, settings: Settings) -> Discovered | None:
+def find_discovered(found: GroveService, seen: ObservedGraph, settings: Settings) -> Discovered | None:
     """The earlier discovery for a service's pods; None if it equals the new one, or the pods need the new one."""
     existing = seen.grove.pod_clique_set
     earlier = existing.discovered.get(found.service) if existing is not None and not existing.is_deleting else None
@@ -27,7 +27,7 @@ def find_kept(found: GroveService, seen: ObservedGraph, settings: Settings) -> D
     return None if is_over else kept
 
 
-def choose_kept(found: GroveService, kept: GroveService, seen: ObservedGraph) -> GroveService:
+def choose_discovered(found: GroveService, kept: GroveService, seen: ObservedGraph) -> GroveService:
     """`kept` if its pods are as last applied; `found` if they change anyway."""
     existing = seen.grove.pod_clique_set
     applied = (existing.applied_spec or {}) if existing is not None else {}

@@ -14,7 +14,7 @@ from hooks.language.versions import V1BETA1, convert
 _KEPT = V1BETA1.keys(contract.GRAPH_REQUEST.kind).spec
 
 
-def read_asked(request: GraphRequest) -> Mapping[str, Json]:
+def read_beta_spec(request: GraphRequest) -> Mapping[str, Json]:
     """The request's spec in v1beta1."""
     kept = request.metadata.annotations.get(_KEPT)
     written = {
@@ -23,19 +23,19 @@ def read_asked(request: GraphRequest) -> Mapping[str, Json]:
         "metadata": {"name": request.metadata.name, **({"annotations": {_KEPT: kept}} if kept else {})},
         "spec": request.spec.model_dump(mode="json", by_alias=True, exclude_unset=True),
     }
-    asked: Mapping[str, Json] = convert(written, contract.BETA_VERSION)["spec"]
+    beta_spec: Mapping[str, Json] = convert(written, contract.BETA_VERSION)["spec"]
     # An empty name is none in v1beta1, and a profiler should not look for the one that stands for it.
-    return asked if request.spec.model else {**asked, "model": ""}
+    return beta_spec if request.spec.model else {**beta_spec, "model": ""}
 
 
-def is_asked_in_beta(request: GraphRequest) -> bool:
+def is_written_in_beta(request: GraphRequest) -> bool:
     """Whether the request says something that only v1beta1 can say."""
     return _KEPT in request.metadata.annotations
 
 
-def part_of(asked: Json, *path: str) -> Mapping[str, Json]:
+def part_of(beta_spec: Json, *path: str) -> Mapping[str, Json]:
     """The object at this path; {} if there is none."""
-    found = asked
+    found = beta_spec
     for key in path:
         found = found.get(key) if isinstance(found, Mapping) else None
     return found if isinstance(found, Mapping) else {}

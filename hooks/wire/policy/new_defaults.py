@@ -22,7 +22,7 @@ from hooks.ground.k8s.types import (
 )
 from hooks.ground.settings import Settings
 from hooks.wire.metacontroller.last_applied import read_last_applied
-from hooks.wire.policy.held import FOREIGN_REVISION, NOT_ROLLING, mark, read_mark
+from hooks.wire.policy.rendering_mark import FOREIGN_REVISION, NOT_ROLLING, mark, read_mark
 
 HELD = "Held"
 REASON = "NewDefaultsWait"

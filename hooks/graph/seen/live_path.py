@@ -16,9 +16,7 @@ class GraphPath(StrEnum):
     COMPONENTS = "components"
 
 
-def find_standing_path(
-    components: Sequence[ReadManifest], sets: Sequence[ReadManifest], status: Json
-) -> GraphPath | None:
+def find_live_path(components: Sequence[ReadManifest], sets: Sequence[ReadManifest], status: Json) -> GraphPath | None:
     """The path of the graph's components and PodCliqueSets; None if it runs on neither.
 
     With objects of both paths, those that are being deleted do not count, and after that the status decides. It also

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from hooks.graph.spec.origin import find_missing_origin, with_kept_origin
+from hooks.graph.spec.operator_release import find_missing_operator_release, with_operator_release
 from hooks.ground import contract
 from hooks.ground.k8s import kinds
 from hooks.ground.k8s.types import Manifest
@@ -122,7 +122,7 @@ def test_annotation_that_is_written_decides_whatever_children_keep(installed: tu
 def test_annotation_of_the_spec_is_written_too() -> None:
     of_spec = {**graph(), "spec": {**graph()["spec"], "annotations": {ORIGIN: "1.1.0"}}}
     assert kept(world.ask(of_spec, installed=PATHS["components"]).children) == {"1.1.0"}
-    assert find_missing_origin(of_spec) is None
+    assert find_missing_operator_release(of_spec) is None
 
 
 def test_annotation_of_one_service_decides_for_it_alone() -> None:
@@ -157,10 +157,10 @@ def test_graph_that_a_go_operator_left_without_an_origin_is_of_0_9(installed: tu
 @on_each_path
 def test_what_admission_writes_is_what_the_hook_chooses(installed: tuple[str, ...]) -> None:
     for wanted in (graph(), graph("1.2.0"), graph("0.9.1"), graph("latest"), graph("1.6.1", old=worker("1.4.0"))):
-        origin = find_missing_origin(wanted)
+        origin = find_missing_operator_release(wanted)
         assert origin is not None
         admitted = {**wanted, "metadata": {**wanted["metadata"], "annotations": {ORIGIN: origin}}}
-        assert find_missing_origin(admitted) is None
+        assert find_missing_operator_release(admitted) is None
         found, other = (world.ask(one, installed=installed).children for one in (wanted, admitted))
         assert found == other
 
@@ -171,15 +171,15 @@ def test_runtime_container_says_the_release() -> None:
     pod = spec["extraPodSpec"]
     engine = {**pod["mainContainer"], "image": "vllm/vllm-openai:v0.28.0"}
     beside = {**spec, "extraPodSpec": {**pod, "mainContainer": engine, "initContainers": [runtime]}}
-    assert find_missing_origin(make.graph({"work": beside})) == "1.6.0"
+    assert find_missing_operator_release(make.graph({"work": beside})) == "1.6.0"
 
 
 def test_offline_tools_give_a_graph_what_its_children_keep() -> None:
     children = world.ask(graph("1.2.0"), installed=PATHS["components"]).children
-    assert with_kept_origin(graph(), children)["metadata"]["annotations"] == {ORIGIN: "1.2.0"}
-    assert with_kept_origin(graph(), unwritten(children))["metadata"]["annotations"] == {ORIGIN: ""}
-    assert with_kept_origin(graph(), ()) == graph()
-    assert with_kept_origin(graph(annotations={ORIGIN: "1.5.0"}), children) == graph(annotations={ORIGIN: "1.5.0"})
+    assert with_operator_release(graph(), children)["metadata"]["annotations"] == {ORIGIN: "1.2.0"}
+    assert with_operator_release(graph(), unwritten(children))["metadata"]["annotations"] == {ORIGIN: ""}
+    assert with_operator_release(graph(), ()) == graph()
+    assert with_operator_release(graph(annotations={ORIGIN: "1.5.0"}), children) == graph(annotations={ORIGIN: "1.5.0"})
 
 
 def test_admission_leaves_fields_of_any_type_alone() -> None:
@@ -198,4 +198,4 @@ def test_set_that_lost_its_record_keeps_what_its_cliques_say() -> None:
         "metadata": {"name": "g", "namespace": "default"},
         "spec": {"template": {"cliques": [None, {"annotations": "x"}, clique]}},
     }
-    assert with_kept_origin(graph(), [found])["metadata"]["annotations"][ORIGIN] == "1.4.2"
+    assert with_operator_release(graph(), [found])["metadata"]["annotations"][ORIGIN] == "1.4.2"

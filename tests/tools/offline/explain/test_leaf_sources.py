@@ -11,8 +11,8 @@ from hooks.language.versions import convert
 from hooks.tools.offline.explain.experiments import measure
 from hooks.tools.offline.explain.explaining import BuiltDocument, explain_all
 from hooks.tools.offline.explain.inputs import Input, list_inputs
+from hooks.tools.offline.explain.leaf_sources import Mode, SourceKind
 from hooks.tools.offline.explain.leaves import LeafPlace
-from hooks.tools.offline.explain.origins import Mode, SourceKind
 from hooks.tools.offline.manifests.reading import load_manifests
 from hooks.tools.offline.manifests.writing import format_as_given
 from tests import effort

@@ -15,8 +15,7 @@ from hooks.ground.settings import Settings
 from hooks.wire.metacontroller.children import Children
 from hooks.wire.metacontroller.protocol import SyncRequest
 from hooks.wire.policy import identity
-from hooks.wire.policy.held import digest_graph, digest_service, mark
-from hooks.wire.policy.holding import (
+from hooks.wire.policy.new_defaults import (
     MARKED,
     NOW,
     find_held,
@@ -27,6 +26,7 @@ from hooks.wire.policy.holding import (
     keep_live_mark,
     takes_new_defaults,
 )
+from hooks.wire.policy.rendering_mark import digest_graph, digest_service, mark
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +46,7 @@ def mark_workloads(
     Components also get the graph's annotation that lets new defaults in now.
     """
     services = {component.name: component.service for component in plan.components}
-    is_asked = annotations_of(graph).get(contract.ANNOTATION_ROLLOUT) == NOW
+    is_now = annotations_of(graph).get(contract.ANNOTATION_ROLLOUT) == NOW
     found: list[Manifest] = []
     for child in children:
         match child["kind"]:
@@ -55,7 +55,7 @@ def mark_workloads(
             case contract.COMPONENT.kind:
                 service = services[name_of(child)]
                 marked = mark(child, digest_service(graph, service, restarts.get(service, "")))
-                found.append(_ask(marked) if is_asked else marked)
+                found.append(_ask(marked) if is_now else marked)
             case _:
                 found.append(child)
     return found

@@ -3,13 +3,13 @@
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
-from hooks.graph.spec.origin import is_written
+from hooks.graph.spec.operator_release import is_written
 from hooks.ground import contract
 from hooks.ground.k8s.types import Json, Manifest
 from hooks.tools.offline.manifests.document import Document
 
 
-def with_origin(documents: Iterable[Document], origin: str) -> Iterator[Document]:
+def as_begun_with(documents: Iterable[Document], origin: str) -> Iterator[Document]:
     """The documents; graphs that say no origin have this one, unless it is empty."""
     for document in documents:
         is_silent = origin and document.kind == contract.GRAPH and not document.faults and _is_silent(document.object)

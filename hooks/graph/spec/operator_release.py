@@ -7,7 +7,7 @@ runs without the annotation anywhere keeps running so.
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from hooks.component.spec.origin import UNWRITTEN, choose_kept, choose_origin
+from hooks.component.spec.operator_release import UNWRITTEN, agree_on_release, choose_operator_release
 from hooks.ground import contract
 from hooks.ground.k8s import kinds
 from hooks.ground.k8s.types import Json, Manifest, ReadManifest, annotations_of, gvk_of
@@ -19,40 +19,42 @@ _NAME = contract.ANNOTATION_ORIGIN_VERSION
 _KEEPING = frozenset({contract.COMPONENT, kinds.POD_CLIQUE_SET})
 
 
-def find_kept_origin(graph: ReadManifest, children: Iterable[ReadManifest]) -> str | None:
+def find_operator_release(graph: ReadManifest, children: Iterable[ReadManifest]) -> str | None:
     """What live children keep of a graph whose annotation is not written; None for a graph without children.
 
     A service that says its own origin says nothing of the graph's.
     """
-    return choose_kept({origin for child in children if gvk_of(child) in _KEEPING for origin in _read(child, graph)})
+    return agree_on_release(
+        {release for child in children if gvk_of(child) in _KEEPING for release in _read(child, graph)}
+    )
 
 
 def begin(graph: GraphDeployment, kept: str | None) -> GraphDeployment:
     """The graph with the annotation, as if it were written; `kept` is what its children keep, None without children."""
     if is_written(graph.metadata.annotations, graph.spec.annotations) or kept == UNWRITTEN:
         return graph
-    origin = choose_origin(graph.spec.services.values()) if kept is None else kept
-    metadata = graph.metadata.model_copy(update={"annotations": {**graph.metadata.annotations, _NAME: origin}})
+    release = choose_operator_release(graph.spec.services.values()) if kept is None else kept
+    metadata = graph.metadata.model_copy(update={"annotations": {**graph.metadata.annotations, _NAME: release}})
     return graph.model_copy(update={"metadata": metadata})
 
 
-def find_missing_origin(graph: ReadManifest) -> str | None:
+def find_missing_operator_release(graph: ReadManifest) -> str | None:
     """The release that a graph which is about to be created begins with; None if it says one. Never raises."""
     read = _read_graph(graph)
     begun = begin(read, None)
     return None if begun is read else begun.metadata.annotations[_NAME]
 
 
-def read_origin(graph: ReadManifest) -> str:
+def read_operator_release(graph: ReadManifest) -> str:
     """The release with which a graph begins that is created as it is, written or not. Never raises."""
     begun = begin(_read_graph(graph), None)
     return {**begun.spec.annotations, **begun.metadata.annotations}[_NAME]
 
 
-def with_kept_origin(graph: ReadManifest, children: Iterable[ReadManifest]) -> Manifest:
+def with_operator_release(graph: ReadManifest, children: Iterable[ReadManifest]) -> Manifest:
     """The graph with the annotation that its children keep; as it is if it has one, or if they keep none."""
     own, spec = annotations_of(graph), graph.get("spec") or {}
-    kept = None if is_written(own, spec.get("annotations") or {}) else find_kept_origin(graph, children)
+    kept = None if is_written(own, spec.get("annotations") or {}) else find_operator_release(graph, children)
     if kept is None:
         return dict(graph)
     return {**graph, "metadata": {**graph["metadata"], "annotations": {**own, _NAME: kept}}}

@@ -61,7 +61,7 @@ class GoOperator:
         return is_since(self.release, CURRENT_SINCE)
 
 
-def read_origin(cluster: Cluster, namespace: str = "") -> GoOperator:
+def read_go_operator(cluster: Cluster, namespace: str = "") -> GoOperator:
     """Read where the graphs of one namespace, or of all if `namespace` is empty, came from. It writes nothing.
 
     Raises:

@@ -9,7 +9,7 @@ from hooks.ground import contract
 from hooks.ground.k8s import kinds
 from hooks.ground.k8s.types import Json, Manifest, gvk_of, name_of
 from hooks.wire.metacontroller.protocol import SyncAnswer
-from hooks.wire.policy import held
+from hooks.wire.policy import rendering_mark
 from tests import make
 from tests.graph import test_grove as grove
 from tests.graph import world
@@ -27,10 +27,10 @@ def graph_of(services: Json = None, **metadata: Json) -> Manifest:
 
 def _of_before(child: Manifest) -> Manifest:
     """The child as the Go operator rendered it: components with another variable, account of all with a label."""
-    mark = held.read_mark(child)
+    mark = rendering_mark.read_mark(child)
     if gvk_of(child) == contract.COMPONENT and mark is not None:
         spec = {**child["spec"], "envs": [OF_BEFORE, *child["spec"].get("envs", ())]}
-        return held.mark({**child, "spec": spec}, mark.digest, held.FOREIGN_REVISION)
+        return rendering_mark.mark({**child, "spec": spec}, mark.digest, rendering_mark.FOREIGN_REVISION)
     if gvk_of(child) == kinds.SERVICE_ACCOUNT:
         return {**child, "metadata": {**child["metadata"], "labels": {"of": "before"}}}
     return child
@@ -144,13 +144,13 @@ def set_of_before(graph: Manifest, **clique: Json) -> list[Manifest]:
     """The children under Grove, whose PodCliqueSet the Go operator rendered."""
     children = []
     for child in grove.ask(graph).children:
-        mark = held.read_mark(child)
+        mark = rendering_mark.read_mark(child)
         if child["kind"] == PCS and mark is not None:
             template = child["spec"]["template"]
             cliques = [{**one, "spec": {**one["spec"], **clique}} for one in template["cliques"]]
             cliques = [{**one, "labels": {**one["labels"], "of": "before"}} for one in cliques]
             changed = {**child, "spec": {**child["spec"], "template": {**template, "cliques": cliques}}}
-            children.append(make.observed(held.mark(changed, mark.digest, held.FOREIGN_REVISION)))
+            children.append(make.observed(rendering_mark.mark(changed, mark.digest, rendering_mark.FOREIGN_REVISION)))
         else:
             children.append(make.observed(child))
     return children

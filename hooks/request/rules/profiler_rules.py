@@ -12,14 +12,14 @@ from hooks.ground.k8s.types import Json, ReadManifest
 from hooks.ground.problems import METADATA, SPEC, FieldPath, Problem
 from hooks.ground.settings import Settings
 from hooks.language.api.graph_request import GraphRequest
-from hooks.language.rules import asked as rules
+from hooks.language.rules import profiler as rules
 from hooks.language.rules import request as request_rules
 from hooks.language.rules.values import suggest
 from hooks.language.v1beta1 import rules as beta_rules
-from hooks.request.spec.asked import is_asked_in_beta, part_of, read_asked
-from hooks.request.spec.asked_spec import AUTO, THOROUGH, read_hardware, read_strategy
+from hooks.request.spec.beta_spec import is_written_in_beta, part_of, read_beta_spec
 from hooks.request.spec.graph_overrides import PATH as OVERRIDE
 from hooks.request.spec.graph_overrides import find_override_problems
+from hooks.request.spec.profiler_spec import AUTO, THOROUGH, read_hardware, read_strategy
 from hooks.request.spec.profilers import CURRENT_SINCE, SHORT_NAMES_SINCE, TRUST_SINCE, ProfilerRelease, find_profiler
 
 _MOST_CHARACTERS = 45
@@ -35,24 +35,24 @@ _READ_OF_CONFIG: Mapping[str, frozenset[str]] = {
 """What of a configuration of v1alpha1 is said to a profiler of 1.x, beside `planner`."""
 
 
-def graph_name(request: GraphRequest, asked: Mapping[str, Json]) -> str:
+def graph_name(request: GraphRequest, beta_spec: Mapping[str, Json]) -> str:
     """The name of the graph of a profiler of 1.x, which makes up a new one at each run."""
     overrides = request.spec.deployment_overrides
-    own = part_of(asked, "overrides", "dgd", "metadata").get("name")
+    own = part_of(beta_spec, "overrides", "dgd", "metadata").get("name")
     return (overrides.name if overrides else "") or (own if isinstance(own, str) else "") or _default_name(request)
 
 
-def find_asked_problems(request: GraphRequest, settings: Settings) -> Iterator[Problem]:
+def find_profiler_problems(request: GraphRequest, settings: Settings) -> Iterator[Problem]:
     """The problems of a request that does not profile yet with its profiler, of whichever release."""
     profiler = find_profiler(request, settings)
     path = SPEC / "profilingConfig.profilerImage"
     if not profiler.image:
         yield request_rules.PROFILER_IMAGE.at(path)
     elif profiler.reads_beta:
-        yield from _find_problems(request, profiler, read_asked(request))
-    elif profiler.version is None and (is_asked_in_beta(request) or request.spec.profiling_config.config is None):
+        yield from _find_problems(request, profiler, read_beta_spec(request))
+    elif profiler.version is None and (is_written_in_beta(request) or request.spec.profiling_config.config is None):
         yield request_rules.PROFILER_VERSION.at(SPEC / "runtimeVersionOverride", image=profiler.image)
-    elif is_asked_in_beta(request):
+    elif is_written_in_beta(request):
         yield request_rules.PROFILER_BEFORE_BETA.at(path, version=str(profiler.version))
     else:
         yield from _find_old_problems(request)
@@ -74,7 +74,7 @@ def find_written_problems(manifest: ReadManifest) -> Iterator[Problem]:
         yield request_rules.PROFILER_BEFORE_BETA.at(SPEC / "image", version=str(version))
 
 
-def find_asked_warnings(request: GraphRequest, settings: Settings) -> Iterator[Problem]:
+def find_profiler_warnings(request: GraphRequest, settings: Settings) -> Iterator[Problem]:
     """What a profiler of 1.x does not do with the request's fields."""
     profiler = find_profiler(request, settings)
     if not profiler.reads_beta:
@@ -84,8 +84,8 @@ def find_asked_warnings(request: GraphRequest, settings: Settings) -> Iterator[P
         yield rules.CONFIG_UNUSED.at(path, version=version)
     if profiling.config_map_ref is not None:
         yield rules.CONFIG_UNUSED.at(SPEC / "profilingConfig.configMapRef", version=version)
-    asked = read_asked(request)
-    if part_of(asked, "overrides", "dgd").get("spec") and read_strategy(request, asked) == THOROUGH:
+    beta_spec = read_beta_spec(request)
+    if part_of(beta_spec, "overrides", "dgd").get("spec") and read_strategy(request, beta_spec) == THOROUGH:
         yield rules.OVERRIDE_UNSEEN.at(OVERRIDE)
 
 
@@ -107,25 +107,27 @@ def _find_unread(config: Json) -> Iterator[FieldPath]:
             yield from (_CONFIG / key / name for name in value if name not in known)
 
 
-def _find_problems(request: GraphRequest, profiler: ProfilerRelease, asked: Mapping[str, Json]) -> Iterator[Problem]:
+def _find_problems(
+    request: GraphRequest, profiler: ProfilerRelease, beta_spec: Mapping[str, Json]
+) -> Iterator[Problem]:
     if "@" in profiler.image:
         yield request_rules.PROFILER_DIGEST.at(SPEC / "profilingConfig.profilerImage")
-    if read_strategy(request, asked) == THOROUGH and request.spec.backend in {"", AUTO}:
+    if read_strategy(request, beta_spec) == THOROUGH and request.spec.backend in {"", AUTO}:
         yield beta_rules.THOROUGH_AUTO.at(SPEC / "searchStrategy", backend=SPEC / "backend")
-    yield from _find_goal_problems(asked)
-    yield from _find_hardware_problems(read_hardware(request, asked))
-    cache = part_of(asked, "modelCache")
+    yield from _find_goal_problems(beta_spec)
+    yield from _find_hardware_problems(read_hardware(request, beta_spec))
+    cache = part_of(beta_spec, "modelCache")
     if cache and not cache.get("pvcName"):
         yield rules.MODEL_CACHE_NAME.at(SPEC / "modelCache.pvcName")
-    overrides = part_of(asked, "overrides")
+    overrides = part_of(beta_spec, "overrides")
     if overrides.get("trustRemoteCode") is not None and not is_since(profiler.version, TRUST_SINCE):
         yield rules.TRUST_REMOTE_CODE.at(SPEC / "overrides.trustRemoteCode", version=str(profiler.version))
     yield from find_override_problems(overrides.get("dgd"))
-    yield from _find_name_problems(request, profiler, asked)
+    yield from _find_name_problems(request, profiler, beta_spec)
 
 
-def _find_goal_problems(asked: Mapping[str, Json]) -> Iterator[Problem]:
-    workload, sla = part_of(asked, "workload"), part_of(asked, "sla")
+def _find_goal_problems(beta_spec: Mapping[str, Json]) -> Iterator[Problem]:
+    workload, sla = part_of(beta_spec, "workload"), part_of(beta_spec, "sla")
     if workload.get("concurrency") is not None and workload.get("requestRate") is not None:
         yield beta_rules.BOTH_RATES.at(SPEC / "workload")
     if sla.get("e2eLatency") is not None and (sla.get("ttft") is not None or sla.get("itl") is not None):
@@ -152,7 +154,7 @@ def _find_hardware_problems(hardware: Mapping[str, Json]) -> Iterator[Problem]:
 
 
 def _find_name_problems(
-    request: GraphRequest, profiler: ProfilerRelease, asked: Mapping[str, Json]
+    request: GraphRequest, profiler: ProfilerRelease, beta_spec: Mapping[str, Json]
 ) -> Iterator[Problem]:
     component = _longest_component(request, profiler)
     graph = _default_name(request)
@@ -160,7 +162,7 @@ def _find_name_problems(
     if length > _MOST_CHARACTERS:
         limit = _MOST_CHARACTERS - len(component) - len(_SUFFIX)
         yield rules.REQUEST_NAME.at(METADATA / "name", graph=graph, component=component, length=length, limit=limit)
-    own = part_of(asked, "overrides", "dgd", "metadata").get("name")
+    own = part_of(beta_spec, "overrides", "dgd", "metadata").get("name")
     if own is not None and (
         not isinstance(own, str) or not has_subdomain_form(own) or len(own) + 1 + len(component) > MAX_LABEL
     ):

@@ -4,9 +4,9 @@ import pytest
 
 from hooks.ground import contract
 from hooks.ground.k8s.types import Json
-from hooks.wire.policy.held import (
+from hooks.wire.policy.rendering_mark import (
     RENDERING_REVISION,
-    HeldMark,
+    RenderingMark,
     digest_component,
     digest_graph,
     digest_service,
@@ -91,8 +91,8 @@ def test_mark_is_written_beside_other_annotations_and_read_back() -> None:
         contract.ANNOTATION_RENDERING: f"{RENDERING_REVISION}.abc",
         "z": "1",
     }
-    assert read_mark(marked) == HeldMark(RENDERING_REVISION, "abc")
-    assert read_mark(mark(marked, "def", revision=0)) == HeldMark(0, "def")
+    assert read_mark(marked) == RenderingMark(RENDERING_REVISION, "abc")
+    assert read_mark(mark(marked, "def", revision=0)) == RenderingMark(0, "def")
 
 
 @pytest.mark.parametrize("text", ["", "1", "1.", ".abc", "x.abc", "-1.abc", "٣.abc"])

@@ -10,29 +10,29 @@ from hooks.server.serving.strangers import NEW_SECONDS, Entrance, Strangers
 
 def test_oldest_is_cut_off_for_one_more() -> None:
     strangers = Strangers(2, 100)
-    assert [strangers.hold(peer) for peer in "abc"] == [[], [], ["a"]]
+    assert [strangers.admit(peer) for peer in "abc"] == [[], [], ["a"]]
     assert strangers.all() == ["b", "c"]
 
 
 def test_peer_that_is_heard_again_is_the_newest() -> None:
     strangers = Strangers(2, 100)
-    assert [strangers.hold(peer) for peer in "abac"] == [[], [], [], ["b"]]
+    assert [strangers.admit(peer) for peer in "abac"] == [[], [], [], ["b"]]
 
 
 def test_peer_whose_call_is_computed_is_not_cut_off() -> None:
     strangers = Strangers(1, 100)
-    strangers.hold("a")
+    strangers.admit("a")
     strangers.spare("a")
-    assert strangers.hold("b") == []
-    assert strangers.hold("a") == ["b"]
+    assert strangers.admit("b") == []
+    assert strangers.admit("a") == ["b"]
 
 
 def test_peer_that_showed_the_token_is_never_cut_off() -> None:
     strangers = Strangers(1, 100)
-    strangers.hold("a")
+    strangers.admit("a")
     strangers.know("a")
-    assert [strangers.hold(peer, 1000) for peer in "aba"] == [[], [], []]
-    assert strangers.hold("c") == ["b"]
+    assert [strangers.admit(peer, 1000) for peer in "aba"] == [[], [], []]
+    assert strangers.admit("c") == ["b"]
     assert strangers.give_up() == ["c"]
     assert strangers.give_up() == []
     strangers.forget("a")
@@ -52,8 +52,8 @@ def test_peer_that_showed_the_token_is_never_cut_off() -> None:
 def test_bodies_to_come_have_a_bound_together(bodies: dict[str, int], cut: list[str]) -> None:
     strangers = Strangers(10, 100)
     for peer in bodies:
-        strangers.hold(peer)
-    assert [one for peer, size in bodies.items() for one in strangers.hold(peer, size)] == cut
+        strangers.admit(peer)
+    assert [one for peer, size in bodies.items() for one in strangers.admit(peer, size)] == cut
 
 
 class Queue:

@@ -24,7 +24,7 @@ class Wish:
     dry_run: bool = False
 
 
-def keep_in_cluster(store: CertificateStore, wish: Wish) -> list[str]:
+def renew_in_cluster(store: CertificateStore, wish: Wish) -> list[str]:
     """Keep in the Secret a valid certificate that the webhooks trust; returns what was done, in sentences.
 
     The webhooks get a new authority before the Secret gets its certificate, and keep those that they have until every
@@ -48,7 +48,7 @@ def keep_in_cluster(store: CertificateStore, wish: Wish) -> list[str]:
     return [*said, f"the certificate in {store.namespace}/{store.name} was issued: {reason}"]
 
 
-def keep_in_folder(folder: Path, wish: Wish) -> list[str]:
+def renew_in_folder(folder: Path, wish: Wish) -> list[str]:
     """Keep a valid certificate in the files tls.crt, tls.key and ca.crt; returns what was done, in sentences.
 
     Raises:

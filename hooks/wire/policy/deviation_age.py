@@ -38,7 +38,7 @@ class AppliedReason(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AppliedStanding:
+class DeviationVerdict:
     """The status of the condition, and the seconds until the next sync.
 
     `reason` is None for the worst reason of the children that deviate. `lasting` are the states in which a deviation is
@@ -51,7 +51,7 @@ class AppliedStanding:
     seconds: float = 0
 
 
-_AS_WANTED = AppliedStanding(truth="True", reason=AppliedReason.AS_WANTED)
+_AS_WANTED = DeviationVerdict(truth="True", reason=AppliedReason.AS_WANTED)
 _EVERY = frozenset(Deviance)
 _CHANGED = frozenset({Deviance.CHANGED})
 
@@ -79,9 +79,9 @@ class _Before:
         return self.status == "Unknown" and self.reason in reasons
 
 
-def judge_standing(
+def judge_by_age(
     found: Iterable[Deviation], previous: Mapping[str, Json], generation: int, now: datetime
-) -> AppliedStanding:
+) -> DeviationVerdict:
     """How a parent's children stand that deviate like this, after the condition as it was last written."""
     deviations = tuple(found)
     before = _Before(
@@ -92,7 +92,7 @@ def judge_standing(
     )
     if deviations and all(one.state is Deviance.WITHHELD for one in deviations):
         seconds = _back_off(before, now) if before.status == "False" else _RETRY_SECONDS
-        return AppliedStanding(truth="False", reason=AppliedReason.WAITING, seconds=seconds)
+        return DeviationVerdict(truth="False", reason=AppliedReason.WAITING, seconds=seconds)
     is_changed = any(one.state is Deviance.CHANGED and one.is_updated for one in deviations)
     recalled = _recall(before, now, is_changed=is_changed, is_deviating=bool(deviations)) if before.remembers else None
     if recalled is not None:
@@ -100,40 +100,40 @@ def judge_standing(
     return _wait(before, now, is_changed=is_changed) if deviations else _AS_WANTED
 
 
-def _recall(before: _Before, now: datetime, *, is_changed: bool, is_deviating: bool) -> AppliedStanding | None:
+def _recall(before: _Before, now: datetime, *, is_changed: bool, is_deviating: bool) -> DeviationVerdict | None:
     """What follows from the memory that another writer changed a child; None if nothing does."""
     if is_changed:
         if before.reason not in {AppliedReason.RESTORED, AppliedReason.OVERRIDDEN}:
             return None  # it is the same change still
         seconds = _back_off(before, now) if before.status == "False" else _RETRY_SECONDS
-        return AppliedStanding(truth="False", reason=AppliedReason.OVERRIDDEN, lasting=_CHANGED, seconds=seconds)
+        return DeviationVerdict(truth="False", reason=AppliedReason.OVERRIDDEN, lasting=_CHANGED, seconds=seconds)
     reason = AppliedReason.OVERRIDDEN if before.is_overridden else AppliedReason.RESTORED
     if before.status == "False":
         if is_deviating and before.reason == NotReadyReason.DIFFERS:
             return None
-        return AppliedStanding(
+        return DeviationVerdict(
             truth="Unknown", reason=reason, seconds=_RETRY_SECONDS if is_deviating else SETTLING_SECONDS
         )
     # The time does not say when a further deviation began, so that one has its own time after the end of this.
     left = seconds_left(before.since, SETTLING_SECONDS + (GRACE_SECONDS if is_deviating else 0), now)
     if left:
-        return AppliedStanding(
+        return DeviationVerdict(
             truth="Unknown", reason=reason, seconds=min(left, _RETRY_SECONDS) if is_deviating else left
         )
-    return AppliedStanding(truth="False", lasting=_EVERY, seconds=_RETRY_SECONDS) if is_deviating else None
+    return DeviationVerdict(truth="False", lasting=_EVERY, seconds=_RETRY_SECONDS) if is_deviating else None
 
 
-def _wait(before: _Before, now: datetime, *, is_changed: bool) -> AppliedStanding:
+def _wait(before: _Before, now: datetime, *, is_changed: bool) -> DeviationVerdict:
     """Children deviate: normal for a moment, then lasting."""
     if before.status == "False" and before.is_known and before.reason in LASTING:
-        return AppliedStanding(truth="False", lasting=_EVERY, seconds=_back_off(before, now))
+        return DeviationVerdict(truth="False", lasting=_EVERY, seconds=_back_off(before, now))
     reason = AppliedReason.CHANGED if is_changed else None
     if before.status != "Unknown":
-        return AppliedStanding(truth="Unknown", reason=reason, seconds=_RETRY_SECONDS)
+        return DeviationVerdict(truth="Unknown", reason=reason, seconds=_RETRY_SECONDS)
     left = seconds_left(before.since, GRACE_SECONDS, now)
     if left or not before.is_known:
-        return AppliedStanding(truth="Unknown", reason=reason, seconds=min(left, _RETRY_SECONDS) or _RETRY_SECONDS)
-    return AppliedStanding(truth="False", lasting=_EVERY, seconds=_RETRY_SECONDS)
+        return DeviationVerdict(truth="Unknown", reason=reason, seconds=min(left, _RETRY_SECONDS) or _RETRY_SECONDS)
+    return DeviationVerdict(truth="False", lasting=_EVERY, seconds=_RETRY_SECONDS)
 
 
 def _back_off(before: _Before, now: datetime) -> float:
