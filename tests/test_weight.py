@@ -19,17 +19,17 @@ class Budget:
 BUDGETS = {
     "hooks": Budget(
         modules=("hooks.server.commands.serve", "hooks.server.app"),
-        lines=40_662,
+        lines=40_700,
         reason="All five kinds, whose calls are made by the same server, and what conversion, rules and clients need.",
     ),
     "admission": Budget(
         modules=("hooks.server.commands.serve_admission", "hooks.server.admission.app"),
-        lines=13_071,
+        lines=13_100,
         reason="Clients and what every server has; rules and schemas are loaded by the first review.",
     ),
     "prober": Budget(
         modules=("hooks.server.commands.prober", "hooks.server.prober.app"),
-        lines=8_278,
+        lines=8_300,
         reason="It loads none of the hooks, but the map in `hooks/__init__.py`.",
     ),
 }
