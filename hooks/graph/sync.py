@@ -7,6 +7,7 @@ from functools import partial
 from hooks.graph.change.ending import keep_ending
 from hooks.graph.change.holding import Holding, hold_graph
 from hooks.graph.change.last_children import find_last_children
+from hooks.graph.change.pacing import pace_children, plan_rollout
 from hooks.graph.change.planning import GraphGrounds, decide_generation, plan_on, read_valid
 from hooks.graph.change.restart import RestartPlan, advance, observe_restart_ids, plan_restart
 from hooks.graph.plan.graph import GraphPlan
@@ -146,12 +147,14 @@ def _measure(
         children = Children(
             [one for one in children if gvk_of(one) != contract.COMPONENT or name_of(one) not in unknown]
         )
+    rollout = plan_rollout(plan, seen, facts.settings)
+    children = pace_children(children, rollout, seen)
     deviations = find_graph_deviations(plan, children, request, seen)
     applied = judge_deviations(
         request, deviations, facts.now, is_coming_up=not unknown and awaits_first_pods(plan, seen)
     )
     held = build_held_condition(request.parent, _name_held(holding, seen))
-    progress = replace(measure_graph(plan, seen, applied, waiting=generation.waiting), held=held)
+    progress = replace(measure_graph(plan, seen, applied, waiting=generation.waiting), held=held, rollout=rollout)
     children = keep_ending(children, plan, request, seen=seen, unready=progress.unready)
     return _Planned(plan=plan, children=children, restart=restart, progress=progress)
 

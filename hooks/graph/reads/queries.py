@@ -1,19 +1,20 @@
 """What a graph's sync would like to read: components that the Go operator left, pods under Grove, what has a name.
 
 No related rule names these kinds, because other people's objects of them change all the time. Pods make a message say
-more, and nothing else: of other pods than Grove's each component speaks itself.
+more; of other pods than Grove's each component speaks itself. Only while workers roll in sets, their pods decide how
+many old ones may end.
 """
 
 from hooks.graph.change.shares import find_rolling
 from hooks.graph.plan.graph import GraphPlan
 from hooks.graph.report.progress import GraphProgress
-from hooks.graph.seen.observe import ObservedGraph, query_components, query_pods
+from hooks.graph.seen.observe import ObservedGraph, query_components, query_pods, query_worker_pods
 from hooks.ground import contract
 from hooks.ground.k8s import kinds
 from hooks.ground.settings import Switch
 from hooks.ground.settings.facts import Facts
 from hooks.wire.metacontroller.protocol import SyncRequest
-from hooks.wire.policy.looking import MOST_NAMED, Lookup, plan_look, query_missing, reads_on_demand
+from hooks.wire.policy.looking import MOST_NAMED, SOONEST_SECONDS, Lookup, plan_look, query_missing, reads_on_demand
 
 
 def plan_lookup(
@@ -26,9 +27,13 @@ def plan_lookup(
     lacks = plan.grove is None and any(one.name not in seen.components for one in plan.components)
     asks = lacks and not plan.blocked_by and reads_on_demand(request, contract.COMPONENT)
     left = (query_components(request.parent),) if asks else ()
+    reads_pods = reads_on_demand(request, kinds.POD)
     if plan.grove is None or progress.grove is None:
-        return Lookup(queries=(*missing, *left), waits=bool(seen.unread))
-    if not reads_on_demand(request, kinds.POD):
+        names = sorted(progress.rollout.names.items()) if reads_pods else []
+        paced = [query_worker_pods(request.parent, service, name) for service, name in names]
+        seconds = SOONEST_SECONDS if paced else 0
+        return Lookup(queries=(*missing, *left, *paced), seconds=seconds, waits=bool(seen.unread or paced))
+    if not reads_pods:
         return Lookup(queries=missing)
     look = plan_look(request.status, facts.now)
     # While Grove acts on an older spec, pods explain nothing.
