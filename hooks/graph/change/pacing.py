@@ -5,7 +5,7 @@ the next, each component has the number in an annotation; the component hook mak
 pods cannot be read, none of the new generation counts, so no old one ends.
 """
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from hooks.component.plan.strategy import find_spare, find_surge
@@ -13,9 +13,7 @@ from hooks.component.report.progress import has_ended, suffix_of
 from hooks.component.spec.subject import ComponentType
 from hooks.graph.change.pace import Role, find_behind, find_pace
 from hooks.graph.change.shares import REGISTERS_IN, variable_of
-from hooks.graph.plan.graph import GraphPlan
 from hooks.graph.seen.observe import ChildComponent, ObservedGraph
-from hooks.graph.spec.components import GraphServicePlan
 from hooks.ground import contract
 from hooks.ground.k8s.conditions import is_pod_ready
 from hooks.ground.k8s.not_ready import NotReadyReason
@@ -52,13 +50,20 @@ class Rollout:
 
 
 NONE = Rollout()
+NOWHERE: Mapping[str, Json] = {}
 
 
-def plan_rollout(plan: GraphPlan, seen: ObservedGraph, settings: Settings) -> Rollout:
-    """The pace of the plan's workers; where pods are never read, or one worker is alone, Kubernetes' own is right."""
-    workers = {} if plan.grove is not None or plan.blocked_by else {one.service: one for one in _find_paced(plan)}
+def plan_rollout(
+    children: Iterable[Manifest], seen: ObservedGraph, settings: Settings, namespaces: Mapping[str, Json] = NOWHERE
+) -> Rollout:
+    """The pace of the workers among a graph's children; with one worker alone, Kubernetes' own is right.
+
+    `namespaces` are by service the Dynamo namespaces of their newest pods; without them only a rollout that has begun
+    goes on. Where pods are never read, each Deployment rolls for itself.
+    """
+    workers = {_service_of(one): one for one in children if _is_paced(one)}
     live = {one: found for one, worker in workers.items() if (found := _find_live(worker, seen)) is not None}
-    rolls = any(_is_rolling(plan, workers[one], found) for one, found in live.items())
+    rolls = any(_is_rolling(workers[one], found, namespaces.get(one)) for one, found in live.items())
     if settings.explain_pods is Switch.OFF or len(workers) < 2 or not rolls:
         return NONE
     crowded = tuple(sorted(one for one, found in live.items() if found.reason in _NO_ROOM))
@@ -66,7 +71,7 @@ def plan_rollout(plan: GraphPlan, seen: ObservedGraph, settings: Settings) -> Ro
     paces = find_pace(roles, is_crowded=bool(crowded))
     return Rollout(
         roles=roles,
-        names={one: worker.name for one, worker in workers.items()},
+        names={one: name_of(worker) for one, worker in workers.items()},
         paces={one: pace for one, pace in paces.items() if one in live},
         unread={one: seen.pod_faults.get(one, NOT_YET_READ) for one in workers if not seen.knows_pods(one)},
         crowded=crowded,
@@ -92,55 +97,59 @@ def _annotate(component: Manifest, pace: str) -> Manifest:
     return {**component, "metadata": {**metadata, **said}}
 
 
-def _find_paced(plan: GraphPlan) -> Iterator[GraphServicePlan]:
-    """The workers with Deployments of which pods are wanted."""
-    for one in plan.components:
-        is_worker = ComponentType.of(str(one.spec.get("componentType") or "")).is_worker
-        if is_worker and not _is_multinode(one.spec) and _wanted(one):
-            yield one
+def _is_paced(child: Manifest) -> bool:
+    """Whether a child is a worker with a Deployment, of which pods are wanted."""
+    if gvk_of(child) != contract.COMPONENT or _is_multinode(child["spec"]):
+        return False
+    return ComponentType.of(str(child["spec"].get("componentType") or "")).is_worker and _wanted(child) > 0
+
+
+def _service_of(worker: Manifest) -> str:
+    return str(worker["spec"]["serviceName"])
 
 
 def _is_multinode(spec: Mapping[str, Json]) -> bool:
     return int((spec.get("multinode") or {}).get("nodeCount") or 1) > 1
 
 
-def _wanted(worker: GraphServicePlan) -> int:
-    return int(worker.spec.get("replicas", 1))
+def _wanted(worker: Manifest) -> int:
+    return int(worker["spec"].get("replicas", 1))
 
 
-def _find_live(worker: GraphServicePlan, seen: ObservedGraph) -> ChildComponent | None:
-    found = seen.components.get(worker.name)
+def _find_live(worker: Manifest, seen: ObservedGraph) -> ChildComponent | None:
+    found = seen.components.get(name_of(worker))
     return None if found is None or found.is_deleting or not found.has_status else found
 
 
-def _is_rolling(plan: GraphPlan, worker: GraphServicePlan, live: ChildComponent) -> bool:
+def _is_rolling(worker: Manifest, live: ChildComponent, namespace: Json) -> bool:
     """Whether its newest pods are to be of another generation than some of its pods, or a rollout is not over.
 
     After a change that is taken back the status names the wanted Dynamo namespace all the time.
     """
-    is_at, there = live.service.get(REGISTERS_IN), plan.projections[worker.service][REGISTERS_IN]
-    return live.is_paced or bool(is_at and is_at != there) or variable_of(live.spec) != variable_of(worker.spec)
+    is_at = live.service.get(REGISTERS_IN)
+    has_moved = bool(is_at and namespace and is_at != namespace)
+    return live.is_paced or has_moved or variable_of(live.spec) != variable_of(worker["spec"])
 
 
-def _observe_role(worker: GraphServicePlan, seen: ObservedGraph) -> Role:
+def _observe_role(worker: Manifest, seen: ObservedGraph) -> Role:
     """The pods of a worker, and what its annotations ask; what is not known of pods counts as old."""
-    annotations, wanted = worker.spec.get("annotations") or {}, _wanted(worker)
+    annotations, wanted = worker["spec"].get("annotations") or {}, _wanted(worker)
     asked, surge = find_spare(annotations, wanted), find_surge(annotations, wanted)
-    if not seen.knows_pods(worker.service):
+    if not seen.knows_pods(_service_of(worker)):
         return Role(wanted=wanted, ready=0, spare=asked, surge=surge)
-    pods = [pod for pod in seen.pods.get(worker.service, ()) if not is_deleting(pod) and not has_ended(pod)]
+    pods = [pod for pod in seen.pods.get(_service_of(worker), ()) if not is_deleting(pod) and not has_ended(pod)]
     new = _choose_new(worker, pods)
     ready = sum(map(is_pod_ready, new))
     return Role(wanted=wanted, ready=ready, old=len(pods) - len(new), spare=asked, surge=surge)
 
 
-def _choose_new(worker: GraphServicePlan, pods: Collection[ReadManifest]) -> list[ReadManifest]:
+def _choose_new(worker: Manifest, pods: Collection[ReadManifest]) -> list[ReadManifest]:
     """The pods of the newest generation and the last restart; for a mere row a pod of its template speaks."""
-    wanted = _restarts_of(worker.spec)
+    wanted = _restarts_of(worker["spec"])
 
     def is_new(pod: ReadManifest) -> bool:
         said = {key: annotations_of(pod).get(key, "") for key in _RESTARTS}
-        return suffix_of(pod.get("spec") or {}) == variable_of(worker.spec) and said == wanted
+        return suffix_of(pod.get("spec") or {}) == variable_of(worker["spec"]) and said == wanted
 
     known = {revision_of(pod): is_new(pod) for pod in pods if SUMMARY not in pod}
     return [pod for pod in pods if (known.get(revision_of(pod), False) if SUMMARY in pod else is_new(pod))]

@@ -5,6 +5,9 @@ more; of other pods than Grove's each component speaks itself. Only while worker
 many old ones may end.
 """
 
+from dataclasses import replace
+
+from hooks.graph.change.pacing import Rollout
 from hooks.graph.change.shares import find_rolling
 from hooks.graph.plan.graph import GraphPlan
 from hooks.graph.report.progress import GraphProgress
@@ -27,13 +30,10 @@ def plan_lookup(
     lacks = plan.grove is None and any(one.name not in seen.components for one in plan.components)
     asks = lacks and not plan.blocked_by and reads_on_demand(request, contract.COMPONENT)
     left = (query_components(request.parent),) if asks else ()
-    reads_pods = reads_on_demand(request, kinds.POD)
     if plan.grove is None or progress.grove is None:
-        names = sorted(progress.rollout.names.items()) if reads_pods else []
-        paced = [query_worker_pods(request.parent, service, name) for service, name in names]
-        seconds = SOONEST_SECONDS if paced else 0
-        return Lookup(queries=(*missing, *left, *paced), seconds=seconds, waits=bool(seen.unread or paced))
-    if not reads_pods:
+        pods = look_at_workers(request, progress.rollout)
+        return replace(pods, queries=(*missing, *left, *pods.queries), waits=bool(seen.unread) or pods.waits)
+    if not reads_on_demand(request, kinds.POD):
         return Lookup(queries=missing)
     look = plan_look(request.status, facts.now)
     # While Grove acts on an older spec, pods explain nothing.
@@ -47,3 +47,10 @@ def plan_lookup(
         seconds=look.seconds if is_waiting else 0,
         waits=bool(rolling),
     )
+
+
+def look_at_workers(request: SyncRequest, rollout: Rollout) -> Lookup:
+    """The pods of workers that roll in sets."""
+    names = sorted(rollout.names.items()) if reads_on_demand(request, kinds.POD) else []
+    queries = tuple(query_worker_pods(request.parent, service, name) for service, name in names)
+    return Lookup(queries=queries, seconds=SOONEST_SECONDS if queries else 0, waits=bool(queries))
