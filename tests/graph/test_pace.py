@@ -11,15 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hooks.component.plan.strategy import pace_strategy
-from hooks.graph.change.pace import Role, find_behind, find_pace
+from hooks.graph.change.pace import WorkerPods, find_behind, find_pace
 from hooks.ground.k8s.quantities import scale_amount
 from hooks.ground.k8s.workloads import rolling_update
-from hooks.wire.policy.pace import Pace, read_pace
+from hooks.wire.policy.pace import RolloutPace, read_pace
 
-Rule = Callable[[Mapping[str, Role], bool], dict[str, Pace]]
+Rule = Callable[[Mapping[str, WorkerPods], bool], dict[str, RolloutPace]]
 
 
-def rule(roles: Mapping[str, Role], is_crowded: bool) -> dict[str, Pace]:
+def rule(roles: Mapping[str, WorkerPods], is_crowded: bool) -> dict[str, RolloutPace]:
     return find_pace(roles, is_crowded=is_crowded)
 
 
@@ -41,19 +41,19 @@ PACES = {
 def test_old_pods_stay_until_every_role_has_its_share(
     roles: dict[str, tuple[int, int, int]], paces: dict[str, tuple[int, int]], behind: tuple[str, ...]
 ) -> None:
-    found = {name: Role(wanted=wanted, ready=ready, old=old) for name, (wanted, ready, old) in roles.items()}
-    assert find_pace(found) == {name: Pace(kept=kept, most=most) for name, (kept, most) in paces.items()}
+    found = {name: WorkerPods(wanted=wanted, ready=ready, old=old) for name, (wanted, ready, old) in roles.items()}
+    assert find_pace(found) == {name: RolloutPace(kept=kept, most=most) for name, (kept, most) in paces.items()}
     assert find_behind(found) == behind
 
 
 def test_pods_may_be_missing_from_the_beginning_where_that_is_asked() -> None:
-    roles = {"p": Role(wanted=4, ready=0, old=4, spare=1), "d": Role(wanted=2, ready=0, old=2, surge=2)}
-    assert find_pace(roles) == {"p": Pace(kept=3, most=5), "d": Pace(kept=2, most=4)}
+    roles = {"p": WorkerPods(wanted=4, ready=0, old=4, spare=1), "d": WorkerPods(wanted=2, ready=0, old=2, surge=2)}
+    assert find_pace(roles) == {"p": RolloutPace(kept=3, most=5), "d": RolloutPace(kept=2, most=4)}
 
 
 def test_nothing_ends_while_pods_are_not_known() -> None:
-    roles = {"p": Role(wanted=2, ready=0), "d": Role(wanted=1, ready=1, old=1)}
-    assert find_pace(roles) == {"p": Pace(kept=2, most=3), "d": Pace(kept=1, most=2)}
+    roles = {"p": WorkerPods(wanted=2, ready=0), "d": WorkerPods(wanted=1, ready=1, old=1)}
+    assert find_pace(roles) == {"p": RolloutPace(kept=2, most=3), "d": RolloutPace(kept=1, most=2)}
 
 
 ROOM = {
@@ -66,14 +66,14 @@ ROOM = {
 
 @pytest.mark.parametrize(("wanted", "paces"), ROOM.values(), ids=ROOM)
 def test_one_set_makes_room_while_there_are_several(wanted: dict[str, int], paces: dict[str, tuple[int, int]]) -> None:
-    roles = {name: Role(wanted=count, ready=0, old=count) for name, count in wanted.items()}
+    roles = {name: WorkerPods(wanted=count, ready=0, old=count) for name, count in wanted.items()}
     found = find_pace(roles, is_crowded=True)
-    assert found == {name: Pace(kept=kept, most=most) for name, (kept, most) in paces.items()}
+    assert found == {name: RolloutPace(kept=kept, most=most) for name, (kept, most) in paces.items()}
 
 
-@pytest.mark.parametrize("text", ["", "2", "-1 old of 3", "2 old of 3 ", f"{10**9} old of 3"])
+@pytest.mark.parametrize("text", ["", "2", "-1/3", "2/3 ", "2/", "²/3", f"{10**9}/3"])
 def test_what_is_no_pace_is_none(text: str) -> None:
-    assert read_pace(str(Pace(kept=2, most=3))) == Pace(kept=2, most=3)
+    assert read_pace(str(RolloutPace(kept=2, most=3))) == RolloutPace(kept=2, most=3)
     assert read_pace(text) is None
 
 
@@ -91,7 +91,7 @@ class Deployment:
     ready: int = 0
 
 
-def reconcile(one: Deployment, pace: Pace | None) -> Deployment:
+def reconcile(one: Deployment, pace: RolloutPace | None) -> Deployment:
     """One sync of the Deployment controller, for which no new pod is available while there is a pace.
 
     Source: Kubernetes, pkg/controller/deployment/rolling.go.
@@ -138,8 +138,8 @@ def roll(roles: Mapping[str, Deployment], rng: Random, rule: Rule, *, room: int 
     raise Broken(f"it does not end: {world}")
 
 
-def observe(world: Mapping[str, Deployment]) -> dict[str, Role]:
-    return {name: Role(wanted=one.wanted, ready=one.ready, old=one.old) for name, one in world.items()}
+def observe(world: Mapping[str, Deployment]) -> dict[str, WorkerPods]:
+    return {name: WorkerPods(wanted=one.wanted, ready=one.ready, old=one.old) for name, one in world.items()}
 
 
 def become_ready(world: Mapping[str, Deployment], rng: Random, room: int | None) -> dict[str, Deployment]:
@@ -188,19 +188,19 @@ def test_rollout_without_a_free_place_gives_up_one_set_if_there_are_several(
             roll(roles, rng, rule, room=room)
 
 
-def each_for_itself(roles: Mapping[str, Role], _crowded: bool) -> dict[str, Pace]:
-    return {name: Pace(kept=one.wanted - one.ready, most=99) for name, one in roles.items()}
+def each_for_itself(roles: Mapping[str, WorkerPods], _crowded: bool) -> dict[str, RolloutPace]:
+    return {name: RolloutPace(kept=one.wanted - one.ready, most=99) for name, one in roles.items()}
 
 
-def rounded_up(roles: Mapping[str, Role], is_crowded: bool) -> dict[str, Pace]:
+def rounded_up(roles: Mapping[str, WorkerPods], is_crowded: bool) -> dict[str, RolloutPace]:
     return {name: replace(one, kept=max(0, one.kept - 1)) for name, one in rule(roles, is_crowded).items()}
 
 
-def without_end(roles: Mapping[str, Role], _crowded: bool) -> dict[str, Pace]:
-    return {name: Pace(kept=one.wanted, most=99) for name, one in roles.items()}
+def without_end(roles: Mapping[str, WorkerPods], _crowded: bool) -> dict[str, RolloutPace]:
+    return {name: RolloutPace(kept=one.wanted, most=99) for name, one in roles.items()}
 
 
-def greedy(roles: Mapping[str, Role], is_crowded: bool) -> dict[str, Pace]:
+def greedy(roles: Mapping[str, WorkerPods], is_crowded: bool) -> dict[str, RolloutPace]:
     return {name: replace(one, most=99) for name, one in rule(roles, is_crowded).items()}
 
 

@@ -70,7 +70,7 @@ def test_status_follows_a_rollout_to_its_end() -> None:
     assert middle.status["rollingUpdate"] == {"phase": "InProgress", "startTime": "2026-03-01T12:00:00Z"}
     assert generation.remark(middle).startswith("new generation: 3 of 8 ready; old: 6; ")
     assert "old pods stay (5 of decode, 3 of prefill) until it is known" in generation.remark(middle)
-    assert paces(middle) == {"g-decode": "5 old of 6", "g-prefill": "3 old of 4"}
+    assert paces(middle) == {"g-decode": "5/6", "g-prefill": "3/4"}
     assert set(namespaces(middle).values()) == {f"{BASE}-{old}", BASE}
     some = [pod("d-0", "decode", new), pod("p-0", "prefill", new)]
     left = [pod(f"old-{name}-{n}", name, old) for name, count in (("decode", 5), ("prefill", 3)) for n in range(count)]
@@ -78,7 +78,7 @@ def test_status_follows_a_rollout_to_its_end() -> None:
     assert "old pods stay (4 of decode, 3 of prefill) until more new ones are ready: decode (1 of 5)" in (
         generation.remark(read)
     )
-    assert paces(read) == {"g-decode": "4 old of 6", "g-prefill": "3 old of 4"}
+    assert paces(read) == {"g-decode": "4/6", "g-prefill": "3/4"}
 
     half = counting(rolling, f"{BASE}-{new}", prefill=(3, 3, 3))
     late = generation.ask(CHANGED, half)

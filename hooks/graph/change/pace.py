@@ -10,11 +10,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
-from hooks.wire.policy.pace import Pace
+from hooks.wire.policy.pace import RolloutPace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Role:
+class WorkerPods:
     """The pods of one worker: `wanted`, `ready` ones of the newest generation, and `old` ones, None if that is unknown.
 
     `spare` pods may be missing and `surge` be too many at any time, as the user asks; None if nothing is asked.
@@ -27,7 +27,7 @@ class Role:
     surge: int = 0
 
 
-def find_pace(roles: Mapping[str, Role], *, is_crowded: bool = False) -> dict[str, Pace]:
+def find_pace(roles: Mapping[str, WorkerPods], *, is_crowded: bool = False) -> dict[str, RolloutPace]:
     """By role its pace, {} once every role has all its new ones. `is_crowded`: new pods find no room.
 
     The part of the new generation that is complete is that of the role that is furthest behind. So many old pods of
@@ -40,7 +40,7 @@ def find_pace(roles: Mapping[str, Role], *, is_crowded: bool = False) -> dict[st
     return {name: _pace(role, int(done * role.wanted), fewest, is_crowded=is_crowded) for name, role in roles.items()}
 
 
-def _pace(role: Role, done: int, fewest: int, *, is_crowded: bool) -> Pace:
+def _pace(role: WorkerPods, done: int, fewest: int, *, is_crowded: bool) -> RolloutPace:
     """The pace of a role of which so many pods belong to complete new sets.
 
     Where room was made once, it stays for new pods: an old one would not come back.
@@ -51,16 +51,16 @@ def _pace(role: Role, done: int, fewest: int, *, is_crowded: bool) -> Pace:
     if role.spare is None:
         least = max(0, kept - one_set)
         kept = least if is_crowded else max(least, min(kept, old))
-    return Pace(kept=kept, most=done + max(1, one_set, role.surge) + min(kept, old))
+    return RolloutPace(kept=kept, most=done + max(1, one_set, role.surge) + min(kept, old))
 
 
-def find_done(roles: Mapping[str, Role]) -> Fraction:
+def find_done(roles: Mapping[str, WorkerPods]) -> Fraction:
     """The part of the wanted sets that is ready in the new generation, 0 to 1; a role without pods does not count."""
     parts = (Fraction(min(one.ready, one.wanted), one.wanted) for one in roles.values() if one.wanted)
     return min(parts, default=Fraction(1))
 
 
-def find_behind(roles: Mapping[str, Role]) -> tuple[str, ...]:
+def find_behind(roles: Mapping[str, WorkerPods]) -> tuple[str, ...]:
     """The roles for whose next ready pod the others wait, by name; () once every role has all its new pods."""
     done = find_done(roles)
     if done == 1:

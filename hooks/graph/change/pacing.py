@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from hooks.component.plan.strategy import find_spare, find_surge
 from hooks.component.report.progress import has_ended, suffix_of
 from hooks.component.spec.subject import ComponentType
-from hooks.graph.change.pace import Role, find_behind, find_pace
+from hooks.graph.change.pace import WorkerPods, find_behind, find_pace
 from hooks.graph.change.shares import REGISTERS_IN, variable_of
 from hooks.graph.seen.observe import ChildComponent, ObservedGraph
 from hooks.ground import contract
@@ -22,14 +22,14 @@ from hooks.ground.k8s.types import Json, Manifest, ReadManifest, annotations_of,
 from hooks.ground.settings import Settings, Switch
 from hooks.wire.metacontroller.children import Children
 from hooks.wire.policy.looking import NOT_YET_READ
-from hooks.wire.policy.pace import Pace
+from hooks.wire.policy.pace import RolloutPace
 
 _NO_ROOM = frozenset({NotReadyReason.UNSCHEDULABLE.value, NotReadyReason.QUOTA_DENIED.value})
 _RESTARTS = (contract.ANNOTATION_RESTART_AT, contract.ANNOTATION_RESTARTED_AT)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rollout:
+class RolloutInSets:
     """Where the rollout of a graph's workers stands; `roles` is empty while nothing rolls in sets.
 
     `names` are the components of the roles, by service, `paces` those of live ones; without any, all new pods are
@@ -37,9 +37,9 @@ class Rollout:
     whose new pods find no room.
     """
 
-    roles: Mapping[str, Role] = field(default_factory=dict)
+    roles: Mapping[str, WorkerPods] = field(default_factory=dict)
     names: Mapping[str, str] = field(default_factory=dict)
-    paces: Mapping[str, Pace] = field(default_factory=dict)
+    paces: Mapping[str, RolloutPace] = field(default_factory=dict)
     unread: Mapping[str, str] = field(default_factory=dict)
     crowded: tuple[str, ...] = ()
 
@@ -49,13 +49,13 @@ class Rollout:
         return find_behind(self.roles)
 
 
-NONE = Rollout()
+NONE = RolloutInSets()
 NOWHERE: Mapping[str, Json] = {}
 
 
 def plan_rollout(
     children: Iterable[Manifest], seen: ObservedGraph, settings: Settings, namespaces: Mapping[str, Json] = NOWHERE
-) -> Rollout:
+) -> RolloutInSets:
     """The pace of the workers among a graph's children; with one worker alone, Kubernetes' own is right.
 
     `namespaces` are by service the Dynamo namespaces of their newest pods; without them only a rollout that has begun
@@ -69,7 +69,7 @@ def plan_rollout(
     crowded = tuple(sorted(one for one, found in live.items() if found.reason in _NO_ROOM))
     roles = {one: _observe_role(worker, seen) for one, worker in workers.items()}
     paces = find_pace(roles, is_crowded=bool(crowded))
-    return Rollout(
+    return RolloutInSets(
         roles=roles,
         names={one: name_of(worker) for one, worker in workers.items()},
         paces={one: pace for one, pace in paces.items() if one in live},
@@ -78,7 +78,7 @@ def plan_rollout(
     )
 
 
-def pace_children(children: Children, rollout: Rollout, seen: ObservedGraph) -> Children:
+def pace_children(children: Children, rollout: RolloutInSets, seen: ObservedGraph) -> Children:
     """The children with the pace in the components' annotations; the same object if none changes."""
     paces = {rollout.names[service]: str(pace) for service, pace in rollout.paces.items()}
     if not paces and not any(one.is_paced for one in seen.components.values()):
@@ -131,16 +131,16 @@ def _is_rolling(worker: Manifest, live: ChildComponent, namespace: Json) -> bool
     return live.is_paced or has_moved or variable_of(live.spec) != variable_of(worker["spec"])
 
 
-def _observe_role(worker: Manifest, seen: ObservedGraph) -> Role:
+def _observe_role(worker: Manifest, seen: ObservedGraph) -> WorkerPods:
     """The pods of a worker, and what its annotations ask; what is not known of pods counts as old."""
     annotations, wanted = worker["spec"].get("annotations") or {}, _wanted(worker)
     asked, surge = find_spare(annotations, wanted), find_surge(annotations, wanted)
     if not seen.knows_pods(_service_of(worker)):
-        return Role(wanted=wanted, ready=0, spare=asked, surge=surge)
+        return WorkerPods(wanted=wanted, ready=0, spare=asked, surge=surge)
     pods = [pod for pod in seen.pods.get(_service_of(worker), ()) if not is_deleting(pod) and not has_ended(pod)]
     new = _choose_new(worker, pods)
     ready = sum(map(is_pod_ready, new))
-    return Role(wanted=wanted, ready=ready, old=len(pods) - len(new), spare=asked, surge=surge)
+    return WorkerPods(wanted=wanted, ready=ready, old=len(pods) - len(new), spare=asked, surge=surge)
 
 
 def _choose_new(worker: Manifest, pods: Collection[ReadManifest]) -> list[ReadManifest]:

@@ -7,7 +7,7 @@ many old ones may end.
 
 from dataclasses import replace
 
-from hooks.graph.change.pacing import Rollout
+from hooks.graph.change.pacing import RolloutInSets
 from hooks.graph.change.shares import find_rolling
 from hooks.graph.plan.graph import GraphPlan
 from hooks.graph.report.progress import GraphProgress
@@ -49,7 +49,7 @@ def plan_lookup(
     )
 
 
-def look_at_workers(request: SyncRequest, rollout: Rollout) -> Lookup:
+def look_at_workers(request: SyncRequest, rollout: RolloutInSets) -> Lookup:
     """The pods of workers that roll in sets."""
     names = sorted(rollout.names.items()) if reads_on_demand(request, kinds.POD) else []
     queries = tuple(query_worker_pods(request.parent, service, name) for service, name in names)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from hooks.component.report.explain import explain_rollout
 from hooks.component.report.status import describe_new
 from hooks.graph.change.pacing import NONE as NO_ROLLOUT
-from hooks.graph.change.pacing import Rollout
+from hooks.graph.change.pacing import RolloutInSets
 from hooks.graph.grove.progress import GroveProgress, find_unready, measure_grove
 from hooks.graph.plan.graph import GraphPlan
 from hooks.graph.seen.observe import ChildComponent, ObservedGraph
@@ -47,7 +47,7 @@ class GraphProgress:
     applied: Applied
     held: tuple[Condition, ...] = ()
     new: frozenset[str] = frozenset()
-    rollout: Rollout = NO_ROLLOUT
+    rollout: RolloutInSets = NO_ROLLOUT
 
     @property
     def lacking(self) -> tuple[Judged, ...]:

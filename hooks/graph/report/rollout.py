@@ -9,7 +9,7 @@ Source: Dynamo operator 1.5, internal/controller/dgd_worker_rollout_reconciler.g
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 
-from hooks.graph.change.pacing import Rollout
+from hooks.graph.change.pacing import RolloutInSets
 from hooks.graph.change.shares import REGISTERS_IN, Share
 from hooks.ground import contract
 from hooks.ground.k8s.conditions import format_time
@@ -26,7 +26,7 @@ def name_namespaces(shares: Mapping[str, Share]) -> dict[str, Mapping[str, Json]
 
 
 def report_rollout(
-    shares: Mapping[str, Share], rollout: Rollout, before: Mapping[str, Json], now: datetime
+    shares: Mapping[str, Share], rollout: RolloutInSets, before: Mapping[str, Json], now: datetime
 ) -> dict[str, Json]:
     """`status.rollingUpdate`, {} if nothing rolls: a planner scales nothing while it has a phase."""
     if not shares and not rollout.paces:
@@ -43,7 +43,7 @@ def report_rollout(
     }
 
 
-def describe_rollout(shares: Mapping[str, Share], rollout: Rollout) -> Iterator[str]:
+def describe_rollout(shares: Mapping[str, Share], rollout: RolloutInSets) -> Iterator[str]:
     """`new generation: 3 of 8 ready; old: 5`, and what old pods wait for; nothing if nothing rolls."""
     if shares:
         new, wanted, old = (sum(getattr(one, field) for one in shares.values()) for field in ("new", "wanted", "old"))
@@ -52,7 +52,7 @@ def describe_rollout(shares: Mapping[str, Share], rollout: Rollout) -> Iterator[
         yield _describe_sets(rollout)
 
 
-def _describe_sets(rollout: Rollout) -> str:
+def _describe_sets(rollout: RolloutInSets) -> str:
     """Which old pods stay, what they wait for, and what a person can do if the new ones find no room."""
     kept = ", ".join(f"{pace.kept} of {service}" for service, pace in sorted(rollout.paces.items()))
     if rollout.unread:

@@ -38,7 +38,7 @@ class Rolled:
     def __init__(self, **counts: int) -> None:
         self.cluster = build_cluster()
         self.counts = counts
-        body = make.graph(services(**counts))
+        body = make.graph(services("1.6.1", counts.get("prefill", 1), counts.get("decode", 1)))
         self.cluster.create({**body, "metadata": {"name": "g", "namespace": "default"}})
         assert self.cluster.run_until(self.is_ready, 300), self.graph["status"]
         self.least = 1.0
