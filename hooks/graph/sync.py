@@ -7,11 +7,13 @@ from functools import partial
 from hooks.graph.change.ending import keep_ending
 from hooks.graph.change.last_children import find_last_children
 from hooks.graph.change.new_defaults import Holding, hold_graph
+from hooks.graph.change.pacing import pace_children, plan_rollout
 from hooks.graph.change.planning import GraphGrounds, decide_generation, plan_on, read_valid
 from hooks.graph.change.restart import RestartPlan, advance, observe_restart_ids, plan_restart
+from hooks.graph.change.shares import REGISTERS_IN
 from hooks.graph.plan.graph import GraphPlan
 from hooks.graph.plan.pool_selector import choose_selector
-from hooks.graph.reads.queries import plan_reads
+from hooks.graph.reads.queries import plan_reads, plan_worker_reads
 from hooks.graph.reads.related import resolve_related
 from hooks.graph.report.events import plan_adapter_events, plan_transition_events
 from hooks.graph.report.explain import explain_services
@@ -56,13 +58,13 @@ def sync(request: SyncRequest, facts: Facts) -> SyncAnswer:
     try:
         read_valid(parent_key, seen.installed, seen.live_path, seen.grove.set_name)
     except InvalidSpec as error:
-        return _freeze(request, facts, GraphReason.INVALID, error.problems)
+        return _freeze(request, seen, facts, reason=GraphReason.INVALID, problems=error.problems)
     try:
         planned = _plan_restarting(request, parent_key, seen, facts)
     except InvalidSpec as error:
         lacks_orchestrator = any(problem.rule == NO_ORCHESTRATOR for problem in error.problems)
         reason = GraphReason.NO_ORCHESTRATOR if lacks_orchestrator else GraphReason.FAILED
-        return _freeze(request, facts, reason, error.problems)
+        return _freeze(request, seen, facts, reason=reason, problems=error.problems)
     plan, restart, progress = planned.plan, planned.restart, planned.progress
     explained = explain_services(plan, seen, progress, facts)
     status = report(
@@ -146,12 +148,15 @@ def _measure(
         children = Children(
             [one for one in children if gvk_of(one) != contract.COMPONENT or name_of(one) not in unknown]
         )
+    namespaces = {service: one.get(REGISTERS_IN) for service, one in plan.projections.items()}
+    rollout = plan_rollout(children, seen, facts.settings, namespaces)
+    children = pace_children(children, rollout, seen)
     deviations = find_graph_deviations(plan, children, request, seen)
     applied = judge_deviations(
         request, deviations, facts.now, is_coming_up=not unknown and awaits_first_pods(plan, seen)
     )
     held = build_held_condition(request.parent, _name_held(holding, seen))
-    progress = replace(measure_graph(plan, seen, applied, waiting=generation.waiting), held=held)
+    progress = replace(measure_graph(plan, seen, applied, waiting=generation.waiting), held=held, rollout=rollout)
     children = keep_ending(children, plan, request, seen=seen, unready=progress.unready)
     return _Planned(plan=plan, children=children, restart=restart, progress=progress)
 
@@ -168,12 +173,20 @@ def _read_restart(request: SyncRequest) -> Mapping[str, Json]:
     return stored if isinstance(stored, dict) else {}
 
 
-def _freeze(request: SyncRequest, facts: Facts, reason: GraphReason, problems: tuple[Problem, ...]) -> SyncAnswer:
-    """Leave all children as they were last applied, with the problems in the status."""
+def _freeze(
+    request: SyncRequest, seen: ObservedGraph, facts: Facts, *, reason: GraphReason, problems: tuple[Problem, ...]
+) -> SyncAnswer:
+    """Leave all children as they were last applied, with the problems in the status; a rollout goes on."""
     status = report_failure(reason, problems, _previous(request, facts))
+    children = Children.of(find_last_children(request, problems))
+    rollout = plan_rollout(children, seen, facts.settings)
+    lookup = plan_worker_reads(request, rollout)
     return SyncAnswer(
-        children=find_last_children(request, problems),
+        children=pace_children(children, rollout, seen),
         status=status,
+        queries=lookup.queries,
+        waits=lookup.waits,
+        resync_after_seconds=lookup.seconds,
         effects=plan_transition_events(request, status, {}),
         notes=("children as last applied: the spec cannot be rendered",),
         problems=problems,

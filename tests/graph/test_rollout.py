@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from hooks.ground import contract
-from hooks.ground.k8s.types import Manifest, name_of
+from hooks.ground.k8s.types import Manifest, annotations_of, name_of
 from hooks.language.versions import convert
 from hooks.wire.metacontroller.protocol import SyncAnswer
 from tests import make
@@ -40,6 +40,11 @@ def counting(children: Iterable[Manifest], namespace: str, **counts: tuple[int, 
     return found
 
 
+def paces(answer: SyncAnswer) -> dict[str, str]:
+    found = {name_of(one): annotations_of(one).get(contract.ANNOTATION_PACE, "") for one in answer.children}
+    return {name: pace for name, pace in found.items() if pace}
+
+
 def namespaces(answer: SyncAnswer) -> dict[str, str]:
     assert answer.status is not None
     return {name: entry["runtimeNamespace"] for name, entry in answer.status["services"].items()}
@@ -64,7 +69,16 @@ def test_status_follows_a_rollout_to_its_end() -> None:
     assert middle.status is not None
     assert middle.status["rollingUpdate"] == {"phase": "InProgress", "startTime": "2026-03-01T12:00:00Z"}
     assert generation.remark(middle).startswith("new generation: 3 of 8 ready; old: 6; ")
+    assert "old pods stay (5 of decode, 3 of prefill) until it is known" in generation.remark(middle)
+    assert paces(middle) == {"g-decode": "5/6", "g-prefill": "3/4"}
     assert set(namespaces(middle).values()) == {f"{BASE}-{old}", BASE}
+    some = [pod("d-0", "decode", new), pod("p-0", "prefill", new)]
+    left = [pod(f"old-{name}-{n}", name, old) for name, count in (("decode", 5), ("prefill", 3)) for n in range(count)]
+    read = world.ask(make.graph(CHANGED), rolling, [*some, *left])
+    assert "old pods stay (4 of decode, 3 of prefill) until more new ones are ready: decode (1 of 5)" in (
+        generation.remark(read)
+    )
+    assert paces(read) == {"g-decode": "4/6", "g-prefill": "3/4"}
 
     half = counting(rolling, f"{BASE}-{new}", prefill=(3, 3, 3))
     late = generation.ask(CHANGED, half)
@@ -73,9 +87,11 @@ def test_status_follows_a_rollout_to_its_end() -> None:
     assert namespaces(late)["prefill"] == f"{BASE}-{old}"
 
     done = counting(half, f"{BASE}-{new}", decode=(5, 5, 5))
-    end = generation.ask(CHANGED, done)
+    pods = [pod(f"{name}-{number}", name, new) for name in ("decode", "prefill") for number in range(5)]
+    end = world.ask(make.graph(CHANGED), done, pods)
     assert end.status is not None
     assert "rollingUpdate" not in end.status
+    assert paces(end) == {}
     assert namespaces(end) == {"decode": f"{BASE}-{new}", "prefill": f"{BASE}-{new}", "f": BASE}
 
 

@@ -75,7 +75,12 @@ def scale_by_adapter(world: World) -> str:
 
 
 def break_pods(world: World) -> str:
-    """Pods of a service, those there are and those to come, fail in one way."""
+    """Pods of a service, those there are and those to come, fail in one way; or those to come take long."""
+    if world.road.slow:
+        glob = world.rng.choice(world.road.slow)
+        world.cluster.block(glob)
+        world.broken.add(glob)
+        return f"{glob} takes long"
     return give_fault(
         world, world.rng.choice([f"{GRAPH}-*", "*frontend*", "*worker*"]), world.rng.choice(sorted(PodFault))
     )

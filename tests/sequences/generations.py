@@ -32,14 +32,15 @@ def every_worker_is_seen(world: World, step: Step) -> Iterator[str]:
     """A ready worker of a generation is seen by some pod of a frontend, if there is one.
 
     Whoever deletes the frontend's component, or its workload, takes away what saw the workers: where a new frontend
-    sees no generations, those of before are then seen by none until they end.
+    sees no generations, those of before are then seen by none until they end. The same where somebody wipes the status
+    that says where they register.
     """
     if not any(change.ref.kind in _CHANGING for change in step.changes):
         return
     pods = [pod for pod in world.list_kind(kinds.POD) if "deletionTimestamp" not in pod["metadata"]]
     frontends = [pod for pod in pods if _type_of(pod) == "frontend"]
     unseen = world.ledger.unseen
-    if any(map(_takes_frontend_away, step.changes)):
+    if any(_takes_frontend_away(change) or _forgets(change) for change in step.changes):
         unseen |= {pod["metadata"]["uid"] for pod in pods if suffix_of(pod)}
     hidden = [
         pod
@@ -51,6 +52,54 @@ def every_worker_is_seen(world: World, step: Step) -> Iterator[str]:
     ]
     if hidden and frontends and all(PREFIX not in _variables(pod) for pod in frontends):
         yield f"{_names(frontends)} do not see {_names(hidden)}"
+
+
+def complete_generation_outlasts_the_next(world: World, step: Step) -> Iterator[str]:
+    """Workers whose generation is complete stay so until each of them had a ready pod of the next one.
+
+    A generation is complete while every worker with a Deployment has a ready pod of it. Only what controllers delete
+    counts, and only where no pod may be missing.
+    """
+    if not any(change.ref.kind == kinds.POD.kind for change in step.changes):
+        return
+    roles = {one["metadata"]["name"]: one for one in world.list_kind(kinds.DEPLOYMENT) if _is_worker(one)}
+    ready = {(suffix_of(pod), _deployment_of(pod)) for pod in world.list_kind(kinds.POD) if _serves(pod)}
+    world.ledger.reached |= ready
+    removed = {write.name for write in step.writes if write.actor == "workload-controller" and write.verb == "delete"}
+    for change in step.changes:
+        lost = change.old
+        if change.ref.kind != kinds.POD.kind or change.ref.name not in removed or lost is None or not _serves(lost):
+            continue
+        role, old = roles.get(_deployment_of(lost)), suffix_of(lost)
+        suffixes = {old, *(_suffix_in(one["spec"]["template"]) for one in roles.values())}
+        if role is None or len(roles) < 2 or suffixes & BY_HAND or (change.new is not None and _serves(change.new)):
+            continue
+        new = _suffix_in(role["spec"]["template"])
+        was_complete = all((old, name) in ready | {(old, _deployment_of(lost))} for name in roles)
+        is_complete = all((old, name) in ready for name in roles)
+        missing = [name for name in sorted(roles) if (new, name) not in world.ledger.reached]
+        if old != new and was_complete and not is_complete and missing and _may_lose_none(world, role):
+            yield f"pod {change.ref.name} of generation {old} ends before {', '.join(missing)} is ready in {new}"
+
+
+def _serves(pod: Manifest) -> bool:
+    return is_pod_ready(pod) and "deletionTimestamp" not in pod["metadata"]
+
+
+def _deployment_of(pod: Manifest) -> str:
+    return labels_of(pod).get(contract.LABEL_SELECTOR, "")
+
+
+def _is_worker(deployment: Manifest) -> bool:
+    is_wanted = deployment["spec"]["replicas"] > 0 and "deletionTimestamp" not in deployment["metadata"]
+    return is_wanted and labels_of(deployment["spec"]["template"]).get(contract.LABEL_COMPONENT_TYPE) in _WORKERS
+
+
+def _may_lose_none(world: World, deployment: Manifest) -> bool:
+    """Whether its annotations let no pod be missing, and nobody edited it."""
+    metadata = deployment["metadata"]
+    asked = (metadata.get("annotations") or {}).get(contract.ANNOTATION_MAX_UNAVAILABLE, "0")
+    return asked == "0" and not any(ref.name == metadata["name"] for ref in world.edited)
 
 
 def generations_at_rest(world: World) -> Iterator[str]:
@@ -78,6 +127,10 @@ def suffix_of(pod: Manifest) -> str:
 
 BY_HAND = frozenset({"blue", "green"})
 _WORKERS = frozenset({"worker", "prefill", "decode"})
+
+
+def _suffix_in(template: Manifest) -> str:
+    return _variables(template).get(contract.WORKER_SUFFIX, "")
 
 
 def _variables(pod: Manifest) -> Mapping[str, str]:
@@ -108,6 +161,14 @@ def _takes_frontend_away(change: StoreChange) -> bool:
     is_workload = change.ref.kind in _CHANGING - {"Pod"}
     labels = labels_of(change.old) if change.old is not None else {}
     return is_workload and change.new is None and labels.get(contract.LABEL_COMPONENT) == "Frontend"
+
+
+def _forgets(change: StoreChange) -> bool:
+    """Whether a component's status no longer says where its workers register."""
+    if change.ref.kind != contract.COMPONENT.kind or change.old is None or change.new is None:
+        return False
+    before, after = ((one.get("status") or {}).get("service") for one in (change.old, change.new))
+    return bool(before) and not after
 
 
 def _type_of(pod: Manifest) -> str:

@@ -7,15 +7,20 @@ from typing import Any
 from hooks.ground import contract
 from hooks.ground.k8s import kinds
 from hooks.ground.k8s.hashing import canonical_json
-from hooks.ground.k8s.types import Manifest, controller_of
+from hooks.ground.k8s.types import Manifest, annotations_of, controller_of
 from hooks.tools.offline.simulator.resources import REPLICA_SET
-from hooks.tools.offline.simulator.store import Ref, ref_of
+from hooks.tools.offline.simulator.store import Ref, StoreChange, ref_of
 from hooks.tools.offline.simulator.workloads.owned import pods_of as pods_of_set
 from hooks.tools.offline.simulator.workloads.pods import is_ready
 from hooks.wire.policy import identity
 from hooks.wire.policy.new_defaults import HELD
+from hooks.wire.policy.pace import read_pace
 from tests.sequences.calls import Call
-from tests.sequences.generations import every_worker_is_seen, workers_of_two_specs_never_meet
+from tests.sequences.generations import (
+    complete_generation_outlasts_the_next,
+    every_worker_is_seen,
+    workers_of_two_specs_never_meet,
+)
 from tests.sequences.operator_releases import origins_stay
 from tests.sequences.removals import why_removed
 from tests.sequences.restarts import (
@@ -134,11 +139,17 @@ def replicas_are_those_asked(_world: World, step: Step) -> Iterator[str]:
 
 
 def strategy_is_the_one_asked(_world: World, step: Step) -> Iterator[str]:
-    """A component's Deployment leaves as many pods ready during an update as the component's annotation says."""
+    """A component's Deployment leaves as many pods ready during an update as the component's annotation says.
+
+    While its graph's workers roll together, the graph says how many old pods stay.
+    """
     for call in step.calls:
         if call.hook == "component" and call.stage == "sync" and not is_frozen(call):
             annotations = call.parent["spec"].get("annotations") or {}
             asked = annotations.get(contract.ANNOTATION_MAX_UNAVAILABLE, "25%")
+            pace = read_pace(annotations_of(call.parent).get(contract.ANNOTATION_PACE, ""))
+            if pace is not None:
+                asked = str(max(0, call.parent["spec"].get("replicas", 1) - pace.kept))
             for found in call.wanted("Deployment").values():
                 given = found["spec"]["strategy"].get("rollingUpdate", {}).get("maxUnavailable", "everything")
                 if str(given) != asked:
@@ -170,6 +181,8 @@ def claims_outlive_everything_but_their_graph(world: World, step: Step) -> Itera
 def mistake_changes_no_child(world: World, step: Step) -> Iterator[str]:
     """A graph that cannot be rendered keeps its children as they are; only what was changed by hand is set right.
 
+    A rollout that has begun goes on.
+
     A graph may be unable to change what exists. Once that is being deleted it can be rendered, so Metacontroller, if it
     has not heard yet that the graph is being deleted too, creates children. They go with the graph (tests/contract).
     """
@@ -181,7 +194,7 @@ def mistake_changes_no_child(world: World, step: Step) -> Iterator[str]:
         for change in step.changes:
             if is_late and change.old is None:
                 continue
-            if change.ref.kind != contract.GRAPH.kind and change.ref not in world.edited:
+            if change.ref.kind != contract.GRAPH.kind and change.ref not in world.edited and not _is_pace(change):
                 yield f"graph {metadata['name']} cannot be rendered, and still {change.ref} was changed"
 
 
@@ -235,14 +248,17 @@ def sets_stay_what_they_are(_world: World, step: Step) -> Iterator[str]:
 
 
 def availability_is_kept(world: World, step: Step) -> Iterator[str]:
-    """No Deployment loses a ready pod by its controller while fewer would be left than its strategy allows."""
+    """No Deployment loses a ready pod by its controller while fewer would be left than its strategy allows.
+
+    Pods of a generation that did not become whole before the next one came never count as available.
+    """
     removed = {w.name for w in step.writes if w.actor == "workload-controller" and w.verb == "delete"}
     for change in step.changes:
         lost = change.old
         if change.ref.kind != kinds.POD.kind or change.new is not None or lost is None or not is_ready(lost):
             continue
         deployment = _deployment_of(world, lost)
-        if change.ref.name in removed and deployment is not None:
+        if change.ref.name in removed and deployment is not None and _was_available(world, lost):
             ready = _count_ready(world, deployment)
             floor = _floor(deployment)
             if ready < floor:
@@ -303,6 +319,7 @@ INVARIANTS: tuple[Check, ...] = (
     finished_restart_stays_finished,
     workers_of_two_specs_never_meet,
     every_worker_is_seen,
+    complete_generation_outlasts_the_next,
 )
 
 _TEMPLATES = frozenset(
@@ -314,6 +331,10 @@ _NO_WISH = frozenset(
         "replicas",
         "scalingAdapter",
         "restart",
+        "strategy",
+        "minReadySeconds",
+        "progressDeadlineSeconds",
+        contract.ANNOTATION_PACE,
         contract.ANNOTATION_RENDERING,
         contract.ANNOTATION_RESTART_AT,
         contract.ANNOTATION_DISCOVERED,
@@ -356,6 +377,14 @@ def _without_oldest_origin(child: Manifest) -> Manifest:
     return {**child, "metadata": {**child["metadata"], "annotations": left}}
 
 
+def _is_pace(change: StoreChange) -> bool:
+    """Whether a component changed in nothing but the pace of its rollout."""
+    old, new = change.old, change.new
+    if change.ref.kind != contract.COMPONENT.kind or old is None or new is None or old["spec"] != new["spec"]:
+        return False
+    return any(contract.ANNOTATION_PACE in annotations_of(one) for one in (old, new))
+
+
 def _is_deleting(obj: Manifest) -> bool:
     return "deletionTimestamp" in obj["metadata"]
 
@@ -376,6 +405,12 @@ def _deployment_of(world: World, pod: Manifest) -> Manifest | None:
     above = controller_of(replica_set) if replica_set is not None else None
     found = reader.get(Ref("apps", "Deployment", namespace, above["name"])) if above is not None else None
     return None if found is None or _is_deleting(found) else found
+
+
+def _was_available(world: World, pod: Manifest) -> bool:
+    owner = controller_of(pod) or {}
+    found = world.cluster.reader.get(Ref("apps", "ReplicaSet", pod["metadata"]["namespace"], owner.get("name", "")))
+    return found is None or not found["spec"].get("minReadySeconds")
 
 
 def _count_ready(world: World, deployment: Manifest) -> int:

@@ -31,6 +31,8 @@ class Ledger:
         """By generation, service and role, what users asked of its pods."""
         self.unseen: set[str] = set()
         """Uids of the pods of workers whose frontend somebody deleted."""
+        self.reached: set[tuple[str, str]] = set()
+        """Generation and Deployment of all pods of workers that were ever ready."""
         self.types: dict[str, frozenset[str]] = {}
         self._answers: dict[tuple[str, ...], Any] = {}
         self._facts: dict[tuple[str, str], Fact] = {}

@@ -198,6 +198,17 @@ def without_prefix(_request: SyncRequest, answer: SyncAnswer, _facts: Facts) -> 
     return with_children(answer, change, "Deployment")
 
 
+def without_pace(_request: SyncRequest, answer: SyncAnswer, _facts: Facts) -> SyncAnswer:
+    """Each worker rolls for itself."""
+
+    def change(child: Manifest) -> Manifest:
+        annotations = child["metadata"].get("annotations") or {}
+        kept = {key: value for key, value in annotations.items() if key != contract.ANNOTATION_PACE}
+        return {**child, "metadata": {**child["metadata"], "annotations": kept}}
+
+    return with_children(answer, change, contract.COMPONENT.kind)
+
+
 def roll_for_ever(_request: SyncRequest, answer: SyncAnswer, _facts: Facts) -> SyncAnswer:
     return replace(answer, status={**(answer.status or {}), "rollingUpdate": {"phase": "InProgress"}})
 
@@ -339,6 +350,13 @@ CASES = {
     "frontend sees no generation": Case(
         lie=lambda: without_prefix, invariant=generations.every_worker_is_seen, road="generations-lws", seed=6
     ),
+    "each worker rolls for itself": Case(
+        lie=lambda: without_pace,
+        invariant=generations.complete_generation_outlasts_the_next,
+        hook="graph",
+        road="sets",
+        disturbed_by=("edit", "failing-pods", "cure"),
+    ),
     "rollout never ends": Case(
         lie=lambda: roll_for_ever, invariant=None, hook="graph", says="nothing rolls any more", road="generations"
     ),
@@ -367,7 +385,7 @@ def test_invariant_objects_to_a_lie(case: Case, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_availability_objects_to_a_deployment_that_drops_ready_pods(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(deployments, "_shrink", lambda _store, old, _keep: [(item, 0) for item in old])
+    monkeypatch.setattr(deployments, "_shrink", lambda old, *_, **__: [(item, 0) for item in old])
     assert find_violation("components", (invariants.availability_is_kept,)).startswith("availability_is_kept: ")
 
 

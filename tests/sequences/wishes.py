@@ -23,7 +23,8 @@ class Road:
     """A way from graph to pods: what is installed and set, the services at the beginning, and edits that only it has.
 
     `edits` keep a spec valid, `breaks` make it one that cannot be rendered. `has_generations`: releases
-    are such that workers can have one. `begins_before`: the first hooks know none, and no origin.
+    are such that workers can have one. `begins_before`: the first hooks know none, and no origin. `slow` are globs of
+    pods that take long to start, instead of pods that fail.
     """
 
     name: str
@@ -34,6 +35,7 @@ class Road:
     breaks: Mapping[str, Edit] = field(default_factory=dict)
     has_generations: bool = False
     begins_before: bool = False
+    slow: tuple[str, ...] = ()
 
 
 def service(component_type: str = "worker", replicas: int = 1, nodes: int = 1) -> dict[str, Any]:
@@ -337,6 +339,20 @@ ROADS: Mapping[str, Road] = {
             breaks=BREAKS,
             has_generations=True,
             begins_before=True,
+        ),
+        Road(
+            name="sets",
+            services=_released(
+                {"Frontend": service("frontend"), "Decode": service("decode", 3), "Prefill": service("prefill", 2)}
+            ),
+            edits={
+                **{name: EDITS[name] for name in ("env", "env of all", "replicas", "strategy", "restart")},
+                "release": change_seeing_release,
+                **_SERVICES,
+            },
+            breaks=BREAKS,
+            has_generations=True,
+            slow=("*-decode-*", "*-prefill-*"),
         ),
         Road(
             name="generations-lws",

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from hooks.ground import contract
+from hooks.ground.k8s.quantities import scale_amount
 from hooks.ground.k8s.types import Json
 from hooks.ground.k8s.workloads import RECREATE, rolling_update
 from hooks.ground.problems import FieldPath, Key, Problem
@@ -14,6 +15,10 @@ from hooks.language.rules import spec as rules
 
 _PERCENT = "25%"
 _AMOUNT = re.compile(r"[0-9]{1,9}%?")
+_DECIDED = frozenset({"RampedSlowRollout", "BestEffortControlledRollout"})
+"""Strategies that say how many pods may be missing."""
+_ALL: Mapping[str, Json] = {"maxSurge": 0, "maxUnavailable": "100%"}
+"""What Recreate comes to."""
 _AMOUNT_ANNOTATIONS = (contract.ANNOTATION_MAX_SURGE, contract.ANNOTATION_MAX_UNAVAILABLE)
 
 
@@ -31,6 +36,36 @@ def resolve_strategy(annotations: Mapping[str, str], *, may_overlap: bool) -> Ma
         case _:
             surge, unavailable = (_read_amount(annotations.get(key, "")) for key in _AMOUNT_ANNOTATIONS)
             return rolling_update(max_surge=surge, max_unavailable=unavailable)
+
+
+def find_spare(annotations: Mapping[str, str], replicas: int) -> int | None:
+    """How many of so many pods may be missing during a rollout; None if the annotations do not say.
+
+    Without a pod more than wanted at least one must be missing.
+    """
+    rolling = resolve_strategy(annotations, may_overlap=True).get("rollingUpdate") or _ALL
+    spare = scale_amount(rolling["maxUnavailable"], replicas, up=False)
+    if not scale_amount(rolling["maxSurge"], replicas, up=True):
+        return max(1, spare)
+    says = annotations.get(contract.ANNOTATION_DEPLOYMENT_STRATEGY) in _DECIDED
+    return spare if says or annotations.get(contract.ANNOTATION_MAX_UNAVAILABLE) else None
+
+
+def find_surge(annotations: Mapping[str, str], replicas: int) -> int:
+    """How many pods more than so many the annotations ask for, 0 if they do not say."""
+    asked = annotations.get(contract.ANNOTATION_MAX_SURGE, "")
+    rolling = resolve_strategy(annotations, may_overlap=True).get("rollingUpdate") or _ALL
+    return scale_amount(rolling["maxSurge"], replicas, up=True) if asked else 0
+
+
+def pace_strategy(strategy: Mapping[str, Json], replicas: int, *, kept: int, most: int) -> Mapping[str, Json]:
+    """The strategy of a rolling update in which no new pod counts as available: `kept` old pods stay, of `most` at all.
+
+    Kubernetes accepts no rolling update that allows neither a pod more nor one less.
+    """
+    surge = min(scale_amount(strategy["rollingUpdate"]["maxSurge"], replicas, up=True), max(0, most - replicas))
+    unavailable = max(0, replicas - kept)
+    return rolling_update(max_surge=surge if surge or unavailable else 1, max_unavailable=unavailable)
 
 
 def validate_strategy(annotations: Mapping[str, str], path: FieldPath) -> Iterator[Problem]:

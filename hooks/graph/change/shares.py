@@ -76,7 +76,7 @@ def _share_of_component(plan: GraphPlan, one: GraphServicePlan, component: Child
     is_there = not is_at or is_at == there
     facts = (
         (Fact.THERE, is_there),
-        (Fact.UNWRITTEN, not is_there and _variable_of(component.spec) != _variable_of(one.spec)),
+        (Fact.UNWRITTEN, not is_there and variable_of(component.spec) != variable_of(one.spec)),
         (Fact.UNSEEN, component.observed_generation < component.generation),
         (Fact.COUNTED, updated < replicas),
         (Fact.SETTLED, component.is_settled),
@@ -109,7 +109,7 @@ def _build_share(
     return Share(wanted=wanted, new=max(0, ready - old), old=old, namespace=namespace if is_left else "")
 
 
-def _variable_of(spec: Mapping[str, Json]) -> str:
+def variable_of(spec: Mapping[str, Json]) -> str:
     """The generation in the variables of a component's spec, empty for none."""
     main = (spec.get("extraPodSpec") or {}).get("mainContainer") or {}
     found = find_env([*(main.get("env") or ()), *(spec.get("envs") or ())], contract.WORKER_SUFFIX)

@@ -1,19 +1,30 @@
 """What a graph's sync would like to read: components that the Go operator left, pods under Grove, what has a name.
 
 No related rule names these kinds, because other people's objects of them change all the time. Pods make a message say
-more, and nothing else: of other pods than Grove's each component speaks itself.
+more; of other pods than Grove's each component speaks itself. Only while workers roll in sets, their pods decide how
+many old ones may end.
 """
 
+from dataclasses import replace
+
+from hooks.graph.change.pacing import RolloutInSets
 from hooks.graph.change.shares import find_rolling
 from hooks.graph.plan.graph import GraphPlan
 from hooks.graph.report.progress import GraphProgress
-from hooks.graph.seen.observe import ObservedGraph, query_components, query_pods
+from hooks.graph.seen.observe import ObservedGraph, query_components, query_pods, query_worker_pods
 from hooks.ground import contract
 from hooks.ground.k8s import kinds
 from hooks.ground.settings import Switch
 from hooks.ground.settings.facts import Facts
 from hooks.wire.metacontroller.protocol import SyncRequest
-from hooks.wire.policy.on_demand import MOST_NAMED, PlannedReads, plan_next_read, query_missing, reads_on_demand
+from hooks.wire.policy.on_demand import (
+    MOST_NAMED,
+    SOONEST_SECONDS,
+    PlannedReads,
+    plan_next_read,
+    query_missing,
+    reads_on_demand,
+)
 
 
 def plan_reads(
@@ -27,7 +38,8 @@ def plan_reads(
     asks = lacks and not plan.blocked_by and reads_on_demand(request, contract.COMPONENT)
     left = (query_components(request.parent),) if asks else ()
     if plan.grove is None or progress.grove is None:
-        return PlannedReads(queries=(*missing, *left), waits=bool(seen.unread))
+        pods = plan_worker_reads(request, progress.rollout)
+        return replace(pods, queries=(*missing, *left, *pods.queries), waits=bool(seen.unread) or pods.waits)
     if not reads_on_demand(request, kinds.POD):
         return PlannedReads(queries=missing)
     next_read = plan_next_read(request.status, facts.now)
@@ -42,3 +54,10 @@ def plan_reads(
         seconds=next_read.seconds if is_waiting else 0,
         waits=bool(rolling),
     )
+
+
+def plan_worker_reads(request: SyncRequest, rollout: RolloutInSets) -> PlannedReads:
+    """The pods of workers that roll in sets."""
+    names = sorted(rollout.names.items()) if reads_on_demand(request, kinds.POD) else []
+    queries = tuple(query_worker_pods(request.parent, service, name) for service, name in names)
+    return PlannedReads(queries=queries, seconds=SOONEST_SECONDS if queries else 0, waits=bool(queries))

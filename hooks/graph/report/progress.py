@@ -5,6 +5,8 @@ from dataclasses import dataclass
 
 from hooks.component.report.explain import explain_rollout
 from hooks.component.report.status import describe_new
+from hooks.graph.change.pacing import NONE as NO_ROLLOUT
+from hooks.graph.change.pacing import RolloutInSets
 from hooks.graph.grove.progress import GroveProgress, find_unready, measure_grove
 from hooks.graph.plan.graph import GraphPlan
 from hooks.graph.seen.observe import ChildComponent, ObservedGraph
@@ -34,7 +36,8 @@ class GraphProgress:
     `unready` are the services that are not ready. `components` says by component's name why it is not ready, `reasons`
     the same in one word each; `grove` is the progress of Grove. They are empty while no workload is returned. `applied`
     says which children are missing or not as wanted; `held` is the condition about workloads that wait with new
-    defaults. `new` are the components that have no status yet and get a Deployment.
+    defaults. `new` are the components that have no status yet and get a Deployment. `rollout` is that of
+    the workers.
     """
 
     unready: frozenset[str]
@@ -44,6 +47,7 @@ class GraphProgress:
     applied: Applied
     held: tuple[Condition, ...] = ()
     new: frozenset[str] = frozenset()
+    rollout: RolloutInSets = NO_ROLLOUT
 
     @property
     def lacking(self) -> tuple[Judged, ...]:

@@ -98,8 +98,7 @@ def report(
     else:
         state, reason, message = GraphState.SUCCESSFUL, GraphReason.ALL_READY, "All resources are ready"
     shares = find_rollout(plan, seen, previous.status)
-    rolling = [describe_rollout(shares)] if shares else []
-    message = "; ".join([*rolling, message, *restart.remarks, *_remarks(plan, seen)])
+    message = "; ".join([*describe_rollout(shares, progress.rollout), message, *restart.remarks, *_remarks(plan, seen)])
     ready = Condition(type=READY, status=_truth(state), reason=reason.value, message=message)
     counts = (
         clean_json(report_grove_services(plan.grove, seen.grove)) if plan.grove else _services(plan, seen, progress)
@@ -113,7 +112,7 @@ def report(
     return {
         **_status(state, (ready, progress.applied.condition, judge_spec(), *progress.held), previous),
         **({"restart": dict(restart.status)} if restart.status else {}),
-        **report_rollout(shares, previous.status, previous.now),
+        **report_rollout(shares, progress.rollout, previous.status, previous.now),
         **({"services": services} if services else {}),
         **({NOT_READY_REASONS: reasons} if reasons else {}),
         **({WORST_NOT_READY: worst} if worst else {}),

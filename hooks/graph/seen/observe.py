@@ -25,6 +25,7 @@ from hooks.ground.k8s.types import (
     GroupVersionKind,
     Json,
     ReadManifest,
+    annotations_of,
     is_controlled_by,
     is_deleting,
     labels_of,
@@ -48,6 +49,7 @@ class ChildComponent:
     those of its condition Available; `unready` and `reason` are those of its condition Ready while that is False, else
     empty. `service` is its `status.service`, empty while it has none. `is_held`: its workload waits with new defaults.
     `rendering` is its mark, None if it has none, and `suffix` the generation in its label, empty for none.
+    `is_paced`: it keeps old pods until other workers are ready.
     """
 
     is_deleting: bool
@@ -63,6 +65,7 @@ class ChildComponent:
     is_held: bool = False
     rendering: RenderingMark | None = None
     suffix: str = ""
+    is_paced: bool = False
 
     @property
     def is_settled(self) -> bool:
@@ -105,16 +108,17 @@ class ObservedGraph:
 
     `adapters` holds the replicas of each scaling adapter, `claims` the claims that are children, `foreign_claims` the
     claims with another owner, `bindings` the role of each RoleBinding, `installed` the optional kinds that the
-    controller declares, `live_path` the path on which the graph runs already, None for a new graph, `grove` the objects
-    of Grove, `mpi_key` the SSH key of multinode TensorRT-LLM with the graph's copy of it. `pods` are Grove's pods by
-    service, empty if they were not read; `pod_faults` say by service why they could not be. `with_image_errors` are
-    services with pods whose images cannot be pulled. `untyped` are the services whose existing workload has the type
-    `worker` in selectors, which cannot change. `operator_release` is the release that the children keep as that with
-    which the graph began, None for a new graph. `prefix` is what is known of the bare prefix of its Dynamo namespace,
-    `pool` how its InferencePool finds workers. `generations` are the components whose names have a generation in them.
-    `unread` says in half a sentence why it is not known which of them there are, of a graph that the Go operator may
-    have begun. `is_namespace_ending`: the namespace is being deleted. `is_ending`: the graph itself is.
-    `pods_known` are the services whose pods were read, None if pods were given otherwise or are never read.
+    controller declares, `live_path` the path on which the graph runs already, None for a new graph, `grove` the
+    objects of Grove, `mpi_key` the SSH key of multinode TensorRT-LLM with the graph's copy of it. `pods` are by
+    service the pods that were read, Grove's or those of rolling workers; `pod_faults` say by service why they could
+    not be. `with_image_errors` are services with pods whose images cannot be pulled. `untyped` are the services whose
+    existing workload has the type `worker` in selectors, which cannot change. `operator_release` is the release that
+    the children keep as that with which the graph began, None for a new graph. `prefix` is what is known of the bare
+    prefix of its Dynamo namespace, `pool` how its InferencePool finds workers. `generations` are the components whose
+    names have a generation in them. `unread` says in half a sentence why it is not known which of them there are, of
+    a graph that the Go operator may have begun. `is_namespace_ending`: the namespace is being deleted. `is_ending`:
+    the graph itself is. `pods_known` are the services whose pods were read, None if pods were given otherwise or are
+    never read.
     """
 
     components: Mapping[str, ChildComponent]
@@ -204,6 +208,13 @@ def query_pods(parent: ReadManifest, service: str) -> ObjectQuery:
     return ObjectQuery(kinds.POD, parent["metadata"]["namespace"], labels=tuple(sorted(labels.items())))
 
 
+def query_worker_pods(parent: ReadManifest, service: str, component: str) -> ObjectQuery:
+    """The query for the pods of a service that its component's Deployment runs."""
+    labels = {contract.LABEL_COMPONENT: service, contract.LABEL_GRAPH: name_of(parent)}
+    own = tuple(sorted({**labels, contract.LABEL_SELECTOR: component}.items()))
+    return ObjectQuery(kinds.POD, parent["metadata"]["namespace"], labels=own)
+
+
 def _why_unread(request: SyncRequest) -> str:
     """Why it is not known which components the Go operator left; empty if it is known, or that operator left none."""
     if request.related.has_kind(contract.COMPONENT) or not has_go_finalizer(request.parent):
@@ -281,6 +292,7 @@ def _observe_component(child: ReadManifest) -> ChildComponent:
         is_held=is_true(conditions, HELD),
         rendering=read_mark(kept),
         suffix=_suffix_of(kept),
+        is_paced=contract.ANNOTATION_PACE in annotations_of(child),
     )
 
 

@@ -7,6 +7,7 @@ from hooks.ground.k8s import kinds
 from hooks.ground.k8s.types import Json, Manifest, ObjectMeta, PodSpec, build_manifest
 
 RECREATE: Mapping[str, Json] = {"type": "Recreate"}
+_LONG_SECONDS = 365 * 86_400
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +32,27 @@ def rolling_update(*, max_surge: int | str, max_unavailable: int | str) -> Mappi
         "type": "RollingUpdate",
         "rollingUpdate": {"maxSurge": max_surge, "maxUnavailable": max_unavailable},
     }
+
+
+def hold_availability(deployment: Manifest, strategy: Mapping[str, Json]) -> Manifest:
+    """The Deployment with a strategy by which new pods serve, and never count as available: no old one ends for them.
+
+    Old ReplicaSets keep their own `minReadySeconds`, so their pods count. None of these fields changes pods.
+
+    Source: Kubernetes, pkg/controller/deployment/rolling.go.
+    """
+    spec = deployment["spec"]
+    seconds = {"minReadySeconds": _LONG_SECONDS, "progressDeadlineSeconds": _LONG_SECONDS + 1}
+    return {**deployment, "spec": {**spec, **seconds, "strategy": dict(strategy)}}
+
+
+def release_availability(deployment: Manifest, strategy: Mapping[str, Json]) -> Manifest:
+    """The Deployment as it is built, also if it is what was last applied while its availability was held."""
+    spec = deployment["spec"]
+    if "minReadySeconds" not in spec:
+        return deployment
+    kept = {key: value for key, value in spec.items() if key not in {"minReadySeconds", "progressDeadlineSeconds"}}
+    return {**deployment, "spec": {**kept, "strategy": dict(strategy)}}
 
 
 def build_deployment(

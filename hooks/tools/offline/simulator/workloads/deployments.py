@@ -5,8 +5,10 @@ Source: Kubernetes, pkg/controller/deployment/rolling.go and sync.go; pkg/contro
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
+from hooks.ground.k8s.deadlines import seconds_since
 from hooks.ground.k8s.hashing import canonical_json, short_hash
 from hooks.ground.k8s.quantities import scale_amount
 from hooks.ground.k8s.types import Manifest, is_deleting
@@ -30,53 +32,86 @@ class Counts:
     total: int
     updated: int
     ready: int
-    updated_ready: int
+    available: int
 
 
 def reconcile_deployment(store: Store, client: Client, deployment: Manifest, now: str) -> None:
     """Take one step of a Deployment: ReplicaSets, their pods, its status; `now` is a timestamp."""
     if is_deleting(deployment):
         return
-    current = _ensure_current_set(store, client, deployment)
+    moment = datetime.fromisoformat(now)
+    current = _with_patience(client, _ensure_current_set(store, client, deployment), deployment)
     sets = _sets_of(store, deployment)
-    for replica_set, replicas in _plan_sizes(store, deployment, current, sets):
+    for replica_set, replicas in _plan_sizes(store, deployment, current, sets, now=moment):
         _scale(store, client, replica_set, replicas)
     for replica_set in _sets_of(store, deployment):
-        _write_set_status(store, client, replica_set)
-    _write_status(client, deployment, _count(store, deployment, current), now)
+        _write_set_status(store, client, replica_set, moment)
+    _write_status(client, deployment, _count(store, deployment, current, moment), now)
+
+
+def _with_patience(client: Client, current: Manifest, deployment: Manifest) -> Manifest:
+    """The current ReplicaSet, which has the Deployment's `minReadySeconds`; old ones keep theirs."""
+    seconds = deployment["spec"].get("minReadySeconds", 0)
+    if current["spec"].get("minReadySeconds", 0) == seconds:
+        return current
+    spec = {key: value for key, value in current["spec"].items() if key != "minReadySeconds"}
+    return client.update({**current, "spec": {**spec, **({"minReadySeconds": seconds} if seconds else {})}})
 
 
 def _plan_sizes(
-    store: Store, deployment: Manifest, current: Manifest, sets: Sequence[Manifest]
+    store: Store, deployment: Manifest, current: Manifest, sets: Sequence[Manifest], *, now: datetime
 ) -> list[tuple[Manifest, int]]:
     """The size of each ReplicaSet in this step; old ones come first, so they shrink before the current one grows."""
     spec = deployment["spec"]
     wanted: int = spec["replicas"]
     old = [item for item in sets if item["metadata"]["uid"] != current["metadata"]["uid"]]
-    old_total = sum(len(pods_of(store, item)) for item in old)
     if spec["strategy"]["type"] == "Recreate":
-        return [*((item, 0) for item in old), (current, 0 if old_total else wanted)]
+        has_old = any(pods_of(store, item) for item in old)
+        return [*((item, 0) for item in old), (current, 0 if has_old else wanted)]
+    old_total = sum(item["spec"]["replicas"] for item in old)
+    if not old_total:
+        return [(current, wanted)]
     rolling = spec["strategy"]["rollingUpdate"]
     surge = scale_amount(rolling["maxSurge"], wanted, up=True)
     unavailable = scale_amount(rolling["maxUnavailable"], wanted, up=False)
     if surge == unavailable == 0:
         unavailable = 1
-    have = len(pods_of(store, current))
-    new = min(wanted, max(have, wanted + surge - old_total)) if old_total else wanted
-    ready_new = sum(is_ready(pod) for pod in pods_of(store, current)[:new])
-    keep = max(0, wanted - unavailable - ready_new)
-    return [*_shrink(store, old, keep), (current, new)]
+    new = min(wanted, max(current["spec"]["replicas"], wanted + surge - old_total))
+    available = {item["metadata"]["uid"]: _count_available(store, item, now) for item in (*old, current)}
+    return [*_shrink(old, current, available, least=wanted - unavailable), (current, new)]
 
 
-def _shrink(store: Store, old: Sequence[Manifest], keep_ready: int) -> list[tuple[Manifest, int]]:
-    """Keep as many ready old pods as are still needed, and no unready ones."""
-    sizes = []
-    for item in sorted(old, key=lambda found: -int(found["metadata"]["resourceVersion"])):
-        ready = sum(is_ready(pod) for pod in pods_of(store, item))
-        kept = min(ready, keep_ready)
-        keep_ready -= kept
-        sizes.append((item, kept))
-    return sizes
+def _shrink(
+    old: Sequence[Manifest], current: Manifest, available: Mapping[str, int], *, least: int
+) -> list[tuple[Manifest, int]]:
+    """Take away old pods that are not available, then those that are; the oldest set shrinks first.
+
+    So many pods stay as `least` says, not counting new ones that are not available.
+    """
+    by_age = sorted(old, key=lambda item: (item["metadata"]["creationTimestamp"], item["metadata"]["uid"]))
+    sizes = {item["metadata"]["uid"]: item["spec"]["replicas"] for item in by_age}
+    useless = sum(sizes.values()) + available[current["metadata"]["uid"]] - least
+    if useless <= 0:
+        return []
+    for uid, size in sizes.items():
+        taken = min(useless, max(0, size - available[uid]))
+        sizes[uid], useless = size - taken, useless - taken
+    surplus = sum(available.values()) - least
+    for uid, size in sizes.items():
+        taken = min(size, max(0, surplus))
+        sizes[uid], surplus = size - taken, surplus - taken
+    return [(item, sizes[item["metadata"]["uid"]]) for item in by_age]
+
+
+def _count_available(store: Store, replica_set: Manifest, now: datetime) -> int:
+    """The pods that have been ready for as long as the set says."""
+    least = replica_set["spec"].get("minReadySeconds", 0)
+    return sum(is_ready(pod) and _ready_seconds(pod, now) >= least for pod in pods_of(store, replica_set))
+
+
+def _ready_seconds(pod: Manifest, now: datetime) -> float:
+    ready = next(one for one in pod["status"]["conditions"] if one["type"] == "Ready")
+    return seconds_since(ready.get("lastTransitionTime", ""), now)
 
 
 def _ensure_current_set(store: Store, client: Client, deployment: Manifest) -> Manifest:
@@ -141,27 +176,29 @@ def _scale(store: Store, client: Client, replica_set: Manifest, replicas: int) -
         client.create(build_pod(store, live, live["spec"]["template"]))
 
 
-def _write_set_status(store: Store, client: Client, replica_set: Manifest) -> None:
-    pods = pods_of(store, replica_set)
+def _write_set_status(store: Store, client: Client, replica_set: Manifest, now: datetime) -> None:
+    pods, available = pods_of(store, replica_set), _count_available(store, replica_set, now)
     ready = sum(is_ready(pod) for pod in pods)
     status = {"replicas": len(pods), "observedGeneration": replica_set["metadata"]["generation"]}
     if pods:
         status |= {"fullyLabeledReplicas": len(pods)}
     if ready:
-        status |= {"readyReplicas": ready, "availableReplicas": ready}
+        status |= {"readyReplicas": ready}
+    if available:
+        status |= {"availableReplicas": available}
     write_status(client, replica_set, status)
 
 
-def _count(store: Store, deployment: Manifest, current: Manifest) -> Counts:
-    digest = current["metadata"]["labels"][TEMPLATE_HASH]
-    pods = [pod for item in _sets_of(store, deployment) for pod in pods_of(store, item)]
+def _count(store: Store, deployment: Manifest, current: Manifest, now: datetime) -> Counts:
+    digest, sets = current["metadata"]["labels"][TEMPLATE_HASH], _sets_of(store, deployment)
+    pods = [pod for item in sets for pod in pods_of(store, item)]
     updated = [pod for pod in pods if pod["metadata"]["labels"].get(TEMPLATE_HASH) == digest]
     return Counts(
         wanted=deployment["spec"]["replicas"],
         total=len(pods),
         updated=len(updated),
         ready=sum(is_ready(pod) for pod in pods),
-        updated_ready=sum(is_ready(pod) for pod in updated),
+        available=sum(_count_available(store, item, now) for item in sets),
     )
 
 
@@ -171,8 +208,8 @@ def _write_status(client: Client, deployment: Manifest, counts: Counts, now: str
         "replicas": counts.total,
         "updatedReplicas": counts.updated,
         "readyReplicas": counts.ready,
-        "availableReplicas": counts.ready,
-        "unavailableReplicas": max(0, counts.wanted - counts.ready),
+        "availableReplicas": counts.available,
+        "unavailableReplicas": max(0, counts.wanted - counts.available),
     }
     status = {
         "observedGeneration": deployment["metadata"]["generation"],
@@ -186,13 +223,13 @@ def _conditions(deployment: Manifest, counts: Counts) -> Iterable[WorkloadCondit
     spec: Mapping[str, Any] = deployment["spec"]
     rolling = spec["strategy"].get("rollingUpdate", {"maxUnavailable": 0})
     least = counts.wanted - scale_amount(rolling["maxUnavailable"], counts.wanted, up=False)
-    if counts.ready >= least:
+    if counts.available >= least:
         yield WorkloadCondition("Available", True, "MinimumReplicasAvailable", "Deployment has minimum availability.")
     else:
         message = "Deployment does not have minimum availability."
         yield WorkloadCondition("Available", False, "MinimumReplicasUnavailable", message)
     name = deployment["metadata"]["name"]
-    complete = counts.updated_ready == counts.updated == counts.total == counts.wanted
+    complete = counts.available == counts.updated == counts.total == counts.wanted
     if complete:
         yield WorkloadCondition(
             "Progressing", True, "NewReplicaSetAvailable", f'Deployment "{name}" has successfully progressed.'

@@ -1,0 +1,243 @@
+"""Rollouts of prefill and decode in the simulated cluster: at each moment one generation has ready pods of both."""
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from hooks.ground import contract
+from hooks.ground.k8s import kinds
+from hooks.ground.k8s.types import Manifest, annotations_of, is_deleting, labels_of
+from hooks.tools.offline.simulation.trees import is_ready
+from hooks.tools.offline.simulator.cluster import SimulatedCluster
+from hooks.tools.offline.simulator.workloads.pods import PodFault
+from hooks.tools.offline.simulator.workloads.pods import is_ready as is_pod_ready
+from tests import make
+from tests.tools.offline.simulator.hooked import build_cluster
+
+LONG_ENOUGH = 600
+ROLES = ("prefill", "decode")
+
+
+def worker(tag: str, replicas: int, **fields: Any) -> dict[str, Any]:
+    return make.service("worker", image=f"r/vllm-runtime:{tag}", replicas=replicas, **fields)
+
+
+def services(tag: str = "1.6.1", prefill: int = 1, decode: int = 1) -> dict[str, Any]:
+    return {
+        "Frontend": make.service("frontend", image="r/vllm-runtime:1.6.1"),
+        "prefill": worker(tag, prefill, subComponentType="prefill"),
+        "decode": worker(tag, decode, subComponentType="decode"),
+    }
+
+
+class Rolled:
+    """A graph that is ready, and a look at its pods after every piece of work."""
+
+    def __init__(self, **counts: int) -> None:
+        self.cluster = build_cluster()
+        self.counts = counts
+        body = make.graph(services("1.6.1", counts.get("prefill", 1), counts.get("decode", 1)))
+        self.cluster.create({**body, "metadata": {"name": "g", "namespace": "default"}})
+        assert self.cluster.run_until(self.is_ready, 300), self.graph["status"]
+        self.least = 1.0
+        self.messages: list[str] = []
+        self.broken: list[str] = []
+
+    @property
+    def graph(self) -> Manifest:
+        found = self.cluster.get(contract.GRAPH, "g", "default")
+        assert found is not None
+        return found
+
+    def is_ready(self) -> bool:
+        return is_ready(self.graph)
+
+    def change(self, **fields: Any) -> None:
+        """Change both workers' containers, as an edit of the image does."""
+        main = {"extraPodSpec": {"mainContainer": fields}}
+        self.cluster.patch(contract.GRAPH, "g", {"spec": {"services": dict.fromkeys(ROLES, main)}}, "default")
+
+    def change_to_broken(self, image: str, fault: PodFault, *roles: str) -> None:
+        """Change the image to one whose first pods have this fault."""
+        known = {pod["metadata"]["name"] for pod in self.pods()}
+        self.cluster.block("g-*")
+        self.change(image=image)
+        self.run()
+        self.broken = [
+            name for pod in self.pods() if (name := pod["metadata"]["name"]) not in known and service_of(pod) in roles
+        ]
+        for name in self.broken:
+            self.cluster.break_pods(name, fault)
+        self.cluster.release("g-*")
+        self.run()
+
+    def mend(self) -> None:
+        for name in self.broken:
+            self.cluster.release(name)
+
+    def run(self, seconds: float = LONG_ENOUGH) -> None:
+        for _ in steps(self.cluster, seconds):
+            self.least = min(self.least, self.capacity())
+            ready = next(one for one in self.graph["status"]["conditions"] if one["type"] == "Ready")
+            if ready["message"] not in self.messages[-1:]:
+                self.messages.append(ready["message"])
+
+    def capacity(self) -> float:
+        """The part of the wanted sets that is complete, of all generations together."""
+        ready = Counter((suffix_of(pod), service_of(pod)) for pod in self.pods() if is_pod_ready(pod))
+        wanted = {"prefill": self.counts.get("prefill", 1), "decode": self.counts.get("decode", 1)}
+        suffixes = {suffix for suffix, _ in ready}
+        return sum(min(ready[suffix, role] / wanted[role] for role in ROLES) for suffix in suffixes)
+
+    def pods(self) -> list[Manifest]:
+        found = self.cluster.list_kind(kinds.POD, "default")
+        return [pod for pod in found if service_of(pod) in ROLES and not is_deleting(pod)]
+
+    def deployment(self, service: str) -> Manifest:
+        found = self.cluster.get(kinds.DEPLOYMENT, f"g-{service}", "default")
+        assert found is not None
+        return found
+
+    def assert_at_rest(self) -> None:
+        assert self.is_ready(), self.messages[-1]
+        assert len({suffix_of(pod) for pod in self.pods()}) == 1
+        assert "rollingUpdate" not in self.graph["status"]
+        for service in ROLES:
+            spec = self.deployment(service)["spec"]
+            assert "minReadySeconds" not in spec
+            assert spec["progressDeadlineSeconds"] == 600
+            assert spec["strategy"]["rollingUpdate"] == {"maxSurge": "25%", "maxUnavailable": "25%"}
+        components = self.cluster.list_kind(contract.COMPONENT, "default")
+        assert not any(contract.ANNOTATION_PACE in annotations_of(one) for one in components)
+
+
+def steps(cluster: SimulatedCluster, seconds: float) -> Iterator[None]:
+    """One piece of work after another, until nothing is left to do within so many seconds."""
+    end = cluster.clock.seconds + seconds
+    while True:
+        yield
+        if cluster.step():
+            continue
+        due = cluster.next_time()
+        if due is None or due > end:
+            return
+        cluster.clock.advance_to(due)
+
+
+def service_of(pod: Manifest) -> str:
+    return labels_of(pod).get(contract.LABEL_COMPONENT, "")
+
+
+def suffix_of(pod: Manifest) -> str:
+    return labels_of(pod).get(contract.LABEL_WORKER_HASH, "")
+
+
+COUNTS = {
+    "one of each": {},
+    "two and three": {"prefill": 2, "decode": 3},
+    "one and four": {"prefill": 1, "decode": 4},
+}
+
+
+@pytest.mark.parametrize("counts", COUNTS.values(), ids=COUNTS)
+@pytest.mark.parametrize("late", ROLES)
+def test_as_many_sets_serve_as_are_wanted(counts: dict[str, int], late: str) -> None:
+    world = Rolled(**counts)
+    before = {pod["metadata"]["uid"] for pod in world.pods()}
+    world.cluster.block(f"g-{late}-*")
+    world.change(image="r/vllm-runtime:1.6.2")
+    world.run()
+    old = [pod for pod in world.pods() if pod["metadata"]["uid"] in before]
+    assert len(old) == len(before), "no old pod ends before every role has a new one"
+    assert f"old pods stay ({counts.get('decode', 1)} of decode, " in world.messages[-1]
+    assert f"until more new ones are ready: {late} (0 of {counts.get(late, 1)})" in world.messages[-1]
+    assert world.graph["status"]["rollingUpdate"]["phase"] == "InProgress"
+    world.cluster.release(f"g-{late}-*")
+    world.run()
+    assert world.least == 1
+    world.assert_at_rest()
+    assert not before & {pod["metadata"]["uid"] for pod in world.pods()}
+
+
+def test_bad_image_takes_nothing_away_and_its_revert_ends() -> None:
+    world = Rolled(prefill=2, decode=2)
+    before = {pod["metadata"]["uid"] for pod in world.pods()}
+    world.change_to_broken("r/vllm-runtime:1.6.9", PodFault.IMAGE_PULL, "decode")
+    world.run(3_600)
+    assert before <= {pod["metadata"]["uid"] for pod in world.pods()}
+    world.change(image="r/vllm-runtime:1.6.1")
+    world.run()
+    assert world.least == 1
+    world.assert_at_rest()
+    assert before == {pod["metadata"]["uid"] for pod in world.pods()}
+
+
+def test_second_edit_in_the_middle_ends_with_the_last_one() -> None:
+    world = Rolled(prefill=2, decode=3)
+    world.change(image="r/vllm-runtime:1.6.2")
+    for number, _ in enumerate(steps(world.cluster, LONG_ENOUGH)):
+        assert world.capacity() > 0
+        if number == 60:
+            world.change(image="r/vllm-runtime:1.6.3")
+    world.run()
+    world.assert_at_rest()
+    images = {pod["spec"]["containers"][-1]["image"] for pod in world.pods()}
+    assert images == {"r/vllm-runtime:1.6.3"}
+
+
+def test_new_pods_without_room_wait_beside_the_only_set() -> None:
+    world = Rolled()
+    before = {pod["metadata"]["uid"] for pod in world.pods()}
+    world.change_to_broken("r/vllm-runtime:1.6.2", PodFault.UNSCHEDULABLE, *ROLES)
+    assert world.least == 1
+    assert before <= {pod["metadata"]["uid"] for pod in world.pods()}
+    assert "find no room, and the old ones serve meanwhile: add nodes or raise the quota" in world.messages[-1]
+    assert "nvidia.com/deployment-strategy" in world.messages[-1]
+
+
+def test_new_pods_without_room_get_that_of_one_set_of_two() -> None:
+    world = Rolled(prefill=2, decode=2)
+    world.change_to_broken("r/vllm-runtime:1.6.2", PodFault.UNSCHEDULABLE, *ROLES)
+    assert world.least == 0.5
+    world.mend()
+    world.run()
+    assert world.least == 0.5
+    world.assert_at_rest()
+
+
+@pytest.mark.parametrize("strategy", ["Recreate", "RollingUpdate"])
+def test_recreate_interrupts_where_it_is_asked(strategy: str) -> None:
+    world = Rolled()
+    asked = {"annotations": {contract.ANNOTATION_DEPLOYMENT_STRATEGY: strategy}}
+    world.cluster.patch(contract.GRAPH, "g", {"spec": {"services": dict.fromkeys(ROLES, asked)}}, "default")
+    world.run()
+    world.change(image="r/vllm-runtime:1.6.2")
+    world.run()
+    assert world.least == (0 if strategy == "Recreate" else 1)
+    assert world.is_ready()
+
+
+def test_scaling_to_nothing_in_the_middle_ends() -> None:
+    world = Rolled(prefill=2, decode=2)
+    world.cluster.block("g-decode-*")
+    world.change(image="r/vllm-runtime:1.6.2")
+    world.run()
+    change = {"spec": {"services": {"decode": {"replicas": 0}}}}
+    world.cluster.patch(contract.GRAPH, "g", change, "default")
+    world.run()
+    world.assert_at_rest()
+
+
+def test_without_reading_pods_each_deployment_rolls_for_itself() -> None:
+    world = Rolled()
+    world.cluster = build_cluster(explain_pods="off")
+    body = make.graph(services())
+    world.cluster.create({**body, "metadata": {"name": "g", "namespace": "default"}})
+    assert world.cluster.run_until(world.is_ready, 300)
+    world.cluster.block("g-decode-*")
+    world.change(image="r/vllm-runtime:1.6.2")
+    world.run()
+    assert world.least == 0
+    assert not any("old pods stay" in text for text in world.messages)
