@@ -180,13 +180,13 @@ def _freeze(
     status = report_failure(reason, problems, _previous(request, facts))
     children = Children.of(find_last_children(request, problems))
     rollout = plan_rollout(children, seen, facts.settings)
-    lookup = plan_worker_reads(request, rollout)
+    reads = plan_worker_reads(request, rollout)
     return SyncAnswer(
         children=pace_children(children, rollout, seen),
         status=status,
-        queries=lookup.queries,
-        waits=lookup.waits,
-        resync_after_seconds=lookup.seconds,
+        queries=reads.queries,
+        waits=reads.waits,
+        resync_after_seconds=reads.seconds,
         effects=plan_transition_events(request, status, {}),
         notes=("children as last applied: the spec cannot be rendered",),
         problems=problems,
