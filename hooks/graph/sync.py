@@ -182,7 +182,7 @@ def _freeze(
     rollout = plan_rollout(children, seen, facts.settings)
     reads = plan_worker_reads(request, rollout)
     return SyncAnswer(
-        children=pace_children(children, rollout, seen),
+        children=list(pace_children(children, rollout, seen)),
         status=status,
         queries=reads.queries,
         waits=reads.waits,
