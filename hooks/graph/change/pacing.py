@@ -18,7 +18,7 @@ from hooks.ground import contract
 from hooks.ground.k8s.conditions import is_pod_ready
 from hooks.ground.k8s.not_ready import NotReadyReason
 from hooks.ground.k8s.pod_reasons import SUMMARY, revision_of
-from hooks.ground.k8s.types import Json, Manifest, ReadManifest, annotations_of, gvk_of, is_deleting, name_of
+from hooks.ground.k8s.types import Json, Manifest, ReadManifest, annotations_of, gvk_of, is_deleting, labels_of, name_of
 from hooks.ground.settings import Settings, Switch
 from hooks.wire.metacontroller.children import Children
 from hooks.wire.policy.on_demand import NOT_YET_READ
@@ -101,11 +101,13 @@ def _is_paced(child: Manifest) -> bool:
     """Whether a child is a worker with a Deployment, of which pods are wanted."""
     if gvk_of(child) != contract.COMPONENT or _is_multinode(child["spec"]):
         return False
-    return ComponentType.of(str(child["spec"].get("componentType") or "")).is_worker and _wanted(child) > 0
+    is_worker = ComponentType.of(str(child["spec"].get("componentType") or "")).is_worker
+    return is_worker and bool(_service_of(child)) and _wanted(child) > 0
 
 
 def _service_of(worker: Manifest) -> str:
-    return str(worker["spec"]["serviceName"])
+    """Its service; a component that a Go operator left, and that stays as it is, says it in a label alone."""
+    return str(worker["spec"].get("serviceName") or labels_of(worker).get(contract.LABEL_COMPONENT) or "")
 
 
 def _is_multinode(spec: Mapping[str, Json]) -> bool:
@@ -113,7 +115,8 @@ def _is_multinode(spec: Mapping[str, Json]) -> bool:
 
 
 def _wanted(worker: Manifest) -> int:
-    return int(worker["spec"].get("replicas", 1))
+    replicas = worker["spec"].get("replicas")
+    return replicas if isinstance(replicas, int) else 1
 
 
 def _find_live(worker: Manifest, seen: ObservedGraph) -> ChildComponent | None:
