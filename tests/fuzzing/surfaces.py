@@ -17,6 +17,7 @@ from requests.adapters import HTTPAdapter
 from urllib3 import HTTPResponse
 
 from hooks.ground.settings import parse_settings
+from hooks.language.crds import find_faults
 from hooks.model.prober.calls import CallOutcome, EngineAnswer
 from hooks.model.prober.limits import Limits
 from hooks.model.prober.messages import (
@@ -49,7 +50,6 @@ from tests.fuzzing.giving import (
 )
 from tests.fuzzing.mutations import Path as Place
 from tests.fuzzing.yaml_texts import open_yaml, yaml_seeds
-from tests.language.api.conversion.taken import refusals
 from tests.model.parts import app_asking
 from tests.reviews import conversion_review, review
 
@@ -206,16 +206,16 @@ def _check_conversion(response: Mapping[str, Any], asked: Mapping[str, Any]) -> 
         if len(converted) != len(asked["objects"]):
             raise Broken("the answer has another number of objects")
         for before, after in zip(asked["objects"], converted, strict=True):
-            if _is_accepted(before) and (faults := refusals(after)):
+            if _is_accepted(before) and (faults := find_faults(after)):
                 raise Broken(f"what is accepted before is refused after: {faults[0].sentence}")
     elif not result["message"].strip():
         raise Broken("failed without a word")
 
 
 def _is_accepted(found: Any) -> bool:
-    """Whether the API server takes an object; one that is nested too deeply for its reader is not judged."""
+    """Whether the schema takes an object; one that is nested too deeply for its reader is not judged."""
     try:
-        return not refusals(found)
+        return not find_faults(found)
     except ValueError:
         return False
 

@@ -24,8 +24,7 @@ def read_beta_spec(request: GraphRequest) -> Mapping[str, Json]:
         "spec": request.spec.model_dump(mode="json", by_alias=True, exclude_unset=True),
     }
     beta_spec: Mapping[str, Json] = convert(written, contract.BETA_VERSION)["spec"]
-    # An empty name is none in v1beta1, and a profiler should not look for the one that stands for it.
-    return beta_spec if request.spec.model else {**beta_spec, "model": ""}
+    return beta_spec
 
 
 def is_written_in_beta(request: GraphRequest) -> bool:
