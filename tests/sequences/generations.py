@@ -6,7 +6,7 @@ from hooks.ground import contract
 from hooks.ground.k8s import kinds
 from hooks.ground.k8s.conditions import is_pod_ready
 from hooks.ground.k8s.hashing import canonical_json
-from hooks.ground.k8s.types import Json, Manifest, labels_of
+from hooks.ground.k8s.types import Json, Manifest, annotations_of, labels_of
 from hooks.tools.offline.simulator.store import StoreChange
 from tests.sequences.world import Step, World
 
@@ -15,7 +15,11 @@ _CHANGING = frozenset({"Pod", contract.COMPONENT.kind, kinds.DEPLOYMENT.kind})
 
 
 def workers_of_two_specs_never_meet(world: World, step: Step) -> Iterator[str]:
-    """All pods of a service that register in the Dynamo namespace of one generation are of one spec."""
+    """All pods of a service that register in the Dynamo namespace of one generation are of one spec.
+
+    Somebody who deletes all sets of a service over several nodes, with its status or its other children, lets it begin
+    anew, with another way to span them.
+    """
     for change in step.changes:
         pod = change.new
         if change.old is not None or pod is None or pod["kind"] != kinds.POD.kind or not (suffix := suffix_of(pod)):
@@ -23,7 +27,7 @@ def workers_of_two_specs_never_meet(world: World, step: Step) -> Iterator[str]:
         if suffix in BY_HAND or _is_edited(pod):
             continue
         service, spec = labels_of(pod)[contract.LABEL_COMPONENT], _spec_of(pod)
-        known = world.ledger.generations.setdefault((suffix, service, _role_of(pod)), spec)
+        known = world.ledger.generations.setdefault((suffix, service, _role_of(pod), _release_of(pod)), spec)
         if known != spec:
             yield f"pod {pod['metadata']['name']} of generation {suffix} is {spec}, another one was {known}"
 
@@ -155,6 +159,10 @@ def _role_of(pod: Manifest) -> str:
     return str(
         labels_of(pod).get(contract.LABEL_ROLE) or labels_of(pod).get("leaderworkerset.sigs.k8s.io/worker-index")
     )
+
+
+def _release_of(pod: Manifest) -> str:
+    return str(annotations_of(pod).get(contract.ANNOTATION_ORIGIN_VERSION, ""))
 
 
 def _takes_frontend_away(change: StoreChange) -> bool:

@@ -91,7 +91,7 @@ def _observe_operator_release(request: SyncRequest) -> str | None:
     kept = agree_on_release({_release_of(found) for found in sets})
     if kept is None:
         kept = agree_on_release({_release_of(child) for child in request.children.all()} - {UNWRITTEN})
-    if kept is None and (has_go_finalizer(request.parent) or (request.children.all() and has_run_sets(request))):
+    if kept is None and (has_go_finalizer(request.parent) or _has_lost_sets(request)):
         return UNWRITTEN
     return kept
 
@@ -104,6 +104,11 @@ def _release_of(child: ReadManifest) -> str:
     return next(
         (str(role.annotations[_RELEASE]) for role in pods_by_role(child) if _RELEASE in role.annotations), UNWRITTEN
     )
+
+
+def _has_lost_sets(request: SyncRequest) -> bool:
+    """Whether other children are left of sets that somebody has deleted; a PodGroup says so without a status, too."""
+    return bool(request.children.of(kinds.POD_GROUP)) or (bool(request.children.all()) and has_run_sets(request))
 
 
 def has_run_sets(request: SyncRequest) -> bool:

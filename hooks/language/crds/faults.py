@@ -83,7 +83,7 @@ def _read_error(error: ValidationError, root: SchemaNode) -> Iterator[Problem]:
 def _schema_at(parts: tuple[str | int, ...], root: SchemaNode) -> SchemaNode:
     schema = root
     for part in parts:
-        schema = (schema["items"] if isinstance(part, int) else schema_of(part, schema)) or {}
+        schema = (schema.get("items") if isinstance(part, int) else schema_of(part, schema)) or {}
     return schema
 
 

@@ -1,6 +1,7 @@
 """Bodies that no caller in its right mind sends: each is refused with a sentence, none is a failure of ours."""
 
 import socket
+import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from http.client import HTTPResponse
@@ -10,7 +11,7 @@ from typing import Any
 import orjson
 import pytest
 
-from bench.server import read_memory
+from bench.server import image_environment, read_memory
 from hooks.ground.settings import parse_settings
 from hooks.server.app import create_app
 from hooks.wire.metacontroller.children import MAX_CHILD_BYTES
@@ -73,7 +74,9 @@ def test_body_that_ends_in_a_chunk_is_refused(tmp_path: Path) -> None:
 def test_memory_of_bodies_that_are_too_large_is_given_back(tmp_path: Path) -> None:
     piece = 2**16
     body = b"".join([b"%x\r\n%b\r\n" % (piece, b"x" * piece)] * (2**24 // piece + 1)) + b"0\r\n\r\n"
-    with running(tmp_path, *HOOKS, "--workers", "1") as server:
+    # The image sets the memory allocator, which reads its variables when a program begins.
+    allocator = {name: value for name, value in image_environment().items() if name.startswith("MALLOC_")}
+    with running(tmp_path, *HOOKS, "--workers", "1", program=sys.executable, **allocator) as server:
         assert server.post(SYNC)[0] == 200
         worker = server.worker_ids()[0]
         before = read_memory(worker)["rss"]

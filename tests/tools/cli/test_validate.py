@@ -349,7 +349,7 @@ def test_examples_are_valid(options: tuple[str, ...]) -> None:
     result = CliRunner().invoke(main, ["validate", *options, str(EXAMPLES)])
     assert result.exit_code == 0, result.output
     lines = result.stderr.splitlines()
-    assert [line for line in lines if "needs Secret default/mpi-run-ssh-secret" not in line] == []
+    assert [line for line in lines if "of Secret default/mpi-run-ssh-secret" not in line] == []
     assert {Path(line.removeprefix("warning: ").partition(":")[0]).stem for line in lines} == {
         "trtllm-disagg-multinode"
     }
