@@ -31,11 +31,7 @@ from hooks.ground import contract
 from hooks.ground.errors import InvalidSpec
 from hooks.ground.k8s.conditions import find_beginning
 from hooks.ground.k8s.not_ready import Explanation
-from hooks.ground.k8s.types import (
-    Json,
-    gvk_of,
-    name_of,
-)
+from hooks.ground.k8s.types import Json, gvk_of, name_of
 from hooks.ground.problems import Problem
 from hooks.ground.settings.facts import Facts
 from hooks.language.rules.graph import NO_ORCHESTRATOR

@@ -8,7 +8,7 @@ from hooks.component.plan.strategy import pace_strategy
 from hooks.ground import contract
 from hooks.ground.k8s import kinds
 from hooks.ground.k8s.types import Manifest, ReadManifest, annotations_of, gvk_of
-from hooks.ground.k8s.workloads import RECREATE, hold_availability, release_availability
+from hooks.ground.k8s.workloads import RECREATE, delay_availability, restore_availability
 from hooks.wire.metacontroller.children import Children
 from hooks.wire.policy.pace import read_pace
 
@@ -24,8 +24,8 @@ def pace_workload(built: Built, plan: ComponentPlan, component: ReadManifest) ->
         if gvk_of(child) != kinds.DEPLOYMENT:
             return child
         if pace is None or plan.strategy == RECREATE:
-            return release_availability(child, plan.strategy)
-        return hold_availability(child, pace_strategy(plan.strategy, plan.replicas, kept=pace.kept, most=pace.most))
+            return restore_availability(child, plan.strategy)
+        return delay_availability(child, pace_strategy(plan.strategy, plan.replicas, kept=pace.kept, most=pace.most))
 
     workloads = tuple(map(apply, built.workloads))
     if all(new is old for new, old in zip(workloads, built.workloads, strict=True)):

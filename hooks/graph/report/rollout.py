@@ -1,7 +1,7 @@
 """The rollout of a graph's workers from one generation to the next, in figures and words of the status.
 
 It lasts from the change until the last pod of the old generation is gone; for so long the status names the old Dynamo
-namesrollout. All workers of a graph go on together, as their clients expect.
+namespace. All workers of a graph go on together, as their clients expect.
 
 Source: Dynamo operator 1.5, internal/controller/dgd_worker_rollout_reconciler.go and internal/dynamo/grove.go.
 """

@@ -114,7 +114,7 @@ _NO_PLACES: Mapping[str, Place] = {}
 def translate(
     table: Table, side: Side, given: Frames, *, saved: Frames = _NO_FRAMES, around: Slots = _NO_SLOTS
 ) -> Translation:
-    """The frames in `version`; `saved` were kept by an earlier conversion from it, `around` is only read."""
+    """The frames on that side; `saved` were kept by an earlier conversion from it, `around` is only read."""
     grouped, carried, left = _sort(table, side, given)
     formerly, _, former = _sort(table, side.opposite, saved) if saved else _NOTHING
     result, kept = _lay(former, carried), left
@@ -221,7 +221,7 @@ def _pick(slots: Slots, wanted: tuple[Slot, ...]) -> dict[Slot, Json]:
 
 
 def _step(pair: Pair, side: Side, schemas: FrameSchemas) -> ConversionStep:
-    """The pair in the direction to `version`."""
+    """The pair in the direction to that side."""
     hub, spoke = (pair.hub, pair.to_hub), (pair.spoke, pair.to_spoke)
     (source, back), (target, forward) = (hub, spoke) if side is Side.SPOKE else (spoke, hub)
     return ConversionStep(
@@ -238,7 +238,7 @@ def _step(pair: Pair, side: Side, schemas: FrameSchemas) -> ConversionStep:
 
 
 def _fit(pair: Pair, side: Side, schemas: FrameSchemas) -> Fit:
-    """What `version` takes of the slots that the pair makes for it."""
+    """What that side takes of the slots that the pair makes for it."""
     is_alpha = side is Side.HUB
     slots, others = (pair.hub, pair.spoke) if is_alpha else (pair.spoke, pair.hub)
     known = {slot: schema for slot in slots if (schema := schemas.find(side, slot)) is not None}

@@ -13,9 +13,9 @@ ConvertedFields = tuple[dict[str, Json], dict[str, Json]]
 
 
 def convert_service(side: Side, fields: Fields, saved: Fields, *, is_second_picker: bool = False) -> ConvertedFields:
-    """A component without its name in `version`, and what that cannot say, with names for its other containers.
+    """A component without its name on that side, and what that cannot say, with names for its other containers.
 
-    `saved` was kept by an earlier conversion from `version`. With `is_second_picker`, another component is the graph's
+    `saved` was kept by an earlier conversion from that side. With `is_second_picker`, another component is the graph's
     endpoint picker in v1beta1.
     """
     other = side.opposite

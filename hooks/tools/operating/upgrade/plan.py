@@ -87,9 +87,9 @@ def plan_upgrade(world: World, grounds: Grounds, *, is_whole: bool = True) -> Up
     judged: Sequence[JudgedObject] = grounds.spread(
         judging, [key for key in _parents(before) if key in after.world.objects]
     )
-    waiting = {_root(before, one.id) for one in judged if one.is_held}
-    released = [one for one in roots if ObjectId.of(one) in waiting]
     difference = plan_difference(Settled(world=before), replace(after, held=()))
+    waiting = {_root(difference.owners, one.id) for one in judged if one.is_held}
+    released = [one for one in roots if ObjectId.of(one) in waiting]
     held = _find_held(released, after.world, grounds) if released else ()
     told = tuple(line for one in judged for line in _tell(one))
     return UpgradePlan(
@@ -138,9 +138,10 @@ def _parents(world: World) -> Iterator[ObjectId]:
     return (key for key, one in world.objects.items() if gvk_of(one.manifest) in ASKED)
 
 
-def _root(world: World, key: ObjectId) -> ObjectId:
-    owner = world.objects[key].owner if key in world.objects else None
-    return key if owner is None else _root(world, owner)
+def _root(owners: Mapping[ObjectId, ObjectId | None], key: ObjectId) -> ObjectId:
+    """The object that a user wrote, below which the one with that key is."""
+    owner = owners.get(key)
+    return key if owner is None else _root(owners, owner)
 
 
 def _kinds(world: World) -> frozenset[str]:
@@ -199,16 +200,10 @@ def _find_unjudged(judged: Iterable[JudgedObject]) -> Iterator[str]:
 def _count(
     roots: Iterable[ReadManifest], difference: Difference, held: Iterable[PodChange], told: Iterable[ToldStatus]
 ) -> Iterator[GraphLine]:
-    owners: Mapping[ObjectId, ObjectId | None] = difference.owners
-
-    def root_of(key: ObjectId) -> ObjectId:
-        owner = owners.get(key)
-        return key if owner is None else root_of(owner)
-
     lines = {ObjectId.of(one): GraphLine(id=ObjectId.of(one)) for one in roots}
 
     def add(key: ObjectId, name: str, number: int) -> None:
-        if (line := lines.get(root_of(key))) is not None:
+        if (line := lines.get(_root(difference.owners, key))) is not None:
             lines[line.id] = replace(line, **{name: getattr(line, name) + number})
 
     for pods in difference.pods:
