@@ -178,11 +178,11 @@ def _freeze(
 ) -> SyncAnswer:
     """Leave all children as they were last applied, with the problems in the status; a rollout goes on."""
     status = report_failure(reason, problems, _previous(request, facts))
-    children = Children.of(find_last_children(request, problems))
-    rollout = plan_rollout(children, seen, facts.settings)
+    last = find_last_children(request, problems)
+    rollout = plan_rollout(last, seen, facts.settings)
     lookup = look_at_workers(request, rollout)
     return SyncAnswer(
-        children=pace_children(children, rollout, seen),
+        children=pace_children(Children(last), rollout, seen) if last else last,
         status=status,
         queries=lookup.queries,
         waits=lookup.waits,

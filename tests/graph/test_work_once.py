@@ -153,7 +153,9 @@ def test_component_is_observed_again_when_any_part_of_it_changes() -> None:
     lacking = [{**condition, "status": "False", "message": "m"} for condition in status["conditions"]]
     unready = [*status["conditions"], {"type": "Ready", "status": "False", "message": "m", "reason": "r"}]
     held = [*status["conditions"], {"type": HELD, "status": "True"}]
+    paced = {**metadata["annotations"], contract.ANNOTATION_PACE: "1/2"}
     changes: dict[tuple[str, ...], Manifest] = {
+        ("is_paced",): {**one, "metadata": {**metadata, "annotations": paced}},
         ("generation",): {**one, "metadata": {**metadata, "generation": 9}},
         ("is_deleting",): {**one, "metadata": {**metadata, "deletionTimestamp": "2026-01-01T00:00:00Z"}},
         ("applied_spec", "rendering"): {**one, "metadata": {**metadata, "annotations": {}}},
