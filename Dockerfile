@@ -27,6 +27,9 @@ LABEL org.opencontainers.image.title="dynamo-hooks" \
 COPY --from=build /opt/dynamo-hooks /opt/dynamo-hooks
 # The root filesystem may be read-only: bytecode is compiled above, and the programs write only to /tmp.
 ENV PATH=/opt/dynamo-hooks/bin:$PATH PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1
+# glibc would give each of many threads a heap of its own, which keeps the pages of the largest calls that it ever had.
+# One heap for all threads; large blocks and the heap's end are given back as soon as they are free.
+ENV MALLOC_ARENA_MAX=1 MALLOC_MMAP_THRESHOLD_=1048576 MALLOC_TRIM_THRESHOLD_=131072
 USER 65532:65532
 WORKDIR /tmp
 EXPOSE 8080 9443

@@ -31,7 +31,7 @@ from bench.endurance_report import find_misses, summarise, write_load
 from bench.good_clients import Call, Manner, Record, Service, call_until_over
 from bench.load import NEW_EACH_TIME
 from bench.page import RELIABILITY, RESULTS, replace_part
-from bench.server import ask_until_answered, find_free_port, find_workers, read_memory
+from bench.server import ask_until_answered, find_free_port, find_workers, image_environment, read_memory
 from hooks.ground.settings import parse_settings
 from hooks.server.app import create_app
 
@@ -158,7 +158,7 @@ def _serving(folder: Path, token: str, workers: int) -> Iterator[Server]:
     }
     command = [sys.executable, "-m", "hooks", "serve", *(f"--{key}={value}" for key, value in arguments.items())]
     with (folder / "log").open("wb") as log:
-        process = subprocess.Popen(command, stderr=log, start_new_session=True)
+        process = subprocess.Popen(command, stderr=log, start_new_session=True, env=image_environment())
     try:
         ask_until_answered(port, _HEALTH, process)
         yield Server(process, port, folder / "draining", folder / "log")

@@ -10,7 +10,8 @@ from bench.bodies import name_fields
 from bench.cluster.simulated import NAMESPACE, build_graph, is_ready
 from hooks.ground import contract
 from hooks.ground.settings import parse_settings
-from hooks.server.app import create_app, served_hooks
+from hooks.server.app import create_app
+from hooks.server.routes import served_hooks
 from hooks.tools.offline.simulator.clock import Clock
 from hooks.tools.offline.simulator.cluster import Setup, SimulatedCluster
 from hooks.tools.offline.simulator.metacontroller.webhook import HookAnswer

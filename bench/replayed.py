@@ -27,7 +27,7 @@ from rich.table import Table
 from bench.recorded import Recorded, record_ready
 from bench.server import count_processors
 from hooks.ground.settings import parse_settings
-from hooks.server import app
+from hooks.server import app, routes
 from hooks.server.serving.logs import set_up_logging
 from hooks.wire.metacontroller.protocol import ObjectQuery, QueryAnswer
 from hooks.wire.metacontroller.queries import ObjectSource
@@ -108,7 +108,7 @@ def replay(calls: Sequence[Recorded], first: Sequence[Recorded]) -> Mapping[str,
 
     settings = parse_settings({})
     spent: dict[str, float] = dict.fromkeys(_PARTS, 0.0)
-    hooks = app.served_hooks(settings, source=ObjectSource(read=read))
+    hooks = routes.served_hooks(settings, source=ObjectSource(read=read))
     decided = {
         name: replace(
             hook,

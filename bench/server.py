@@ -12,6 +12,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+_DOCKERFILE = Path(__file__).parent.parent / "Dockerfile"
+
+
+def image_environment() -> dict[str, str]:
+    """The variables of this process, and those by which the image sets the memory allocator."""
+    lines = (line for line in _DOCKERFILE.read_text().splitlines() if line.startswith("ENV MALLOC_"))
+    return {**os.environ, **{name: value for line in lines for name, value in re.findall(r"(MALLOC_\w+)=(\S+)", line)}}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeasuredServer:
@@ -29,7 +37,8 @@ def run_server(command: list[str], body: bytes, path: str) -> Iterator[MeasuredS
     port = find_free_port()
     started = time.perf_counter()
     arguments = [part.replace("ADDRESS", f"127.0.0.1:{port}") for part in command]
-    process = subprocess.Popen([sys.executable, "-m", *arguments], stderr=subprocess.DEVNULL)
+    command = [sys.executable, "-m", *arguments]
+    process = subprocess.Popen(command, stderr=subprocess.DEVNULL, env=image_environment())
     try:
         ask_until_answered(port, b"GET /healthz HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n", process)
         healthy_after = (time.perf_counter() - started) * 1000

@@ -26,7 +26,7 @@ import click
 from bench.admission import build_cases as build_reviews
 from bench.bodies import Case, build_cases
 from bench.page import RELIABILITY, replace_part
-from bench.server import count_processors, find_free_port
+from bench.server import count_processors, find_free_port, image_environment
 from bench.siege_clients import Count, Siege
 from hooks.ground.settings import parse_settings
 from hooks.server.admission.certificates.authority import issue
@@ -209,7 +209,8 @@ def _serving(folder: Path) -> Iterator[list[Besieged]]:
 def _start(folder: Path, command: str, port: int, *options: str) -> "subprocess.Popen[bytes]":
     words = (command, f"--bind=127.0.0.1:{port}", *options)
     with (folder / f"{command}.log").open("wb") as log:
-        return subprocess.Popen([sys.executable, "-m", "hooks", *words], stderr=log, start_new_session=True)
+        started = [sys.executable, "-m", "hooks", *words]
+        return subprocess.Popen(started, stderr=log, start_new_session=True, env=image_environment())
 
 
 if __name__ == "__main__":

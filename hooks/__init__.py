@@ -16,9 +16,9 @@ import points to the same room or to an earlier one of this list (`tests/test_la
   slips), `report` (status, reasons, Events), `change` (what waits, restarts, ends), `reads` (what a sync reads beside
   its request). `component` has `image` (what images have and commands run) and `pod`, `graph` has `grove` and
   `workers`, `model` has `prober`, which decides what is asked of engines.
-* `server`: what runs in a cluster around the hooks. `app` has the hooks' routes, `admission` the webhooks, `prober`
-  calls the engines, `serving` is what every HTTP server has, `exchange` how anything is asked over HTTP, `clients`
-  call the API server and etcd, `commands` are those that pods run.
+* `server`: what runs in a cluster around the hooks. `routes` has their table, `app` serves it, `admission` has the
+  webhooks, `prober` calls the engines, `serving` is what every HTTP server has, `exchange` how anything is asked over
+  HTTP, `clients` call the API server and etcd, `commands` are those that pods run.
 * `tools`: what people run; no server loads it. `offline` works on manifests, `operating` on a live cluster, `world`
   asks hooks until nothing changes, `cli` has the commands.
 
@@ -26,7 +26,7 @@ import points to the same room or to an earlier one of this list (`tests/test_la
 
 Where is …?
 
-* the route of a hook: hooks/server/app.py
+* the route of a hook: hooks/server/routes.py
 * a field of a custom resource: hooks/language/api/component_spec.py, hooks/language/api/graph.py
 * a field in v1beta1, and what differs: hooks/language/v1beta1/models, hooks/language/v1beta1/conversion
 * which versions are served: hooks/language/versions/__init__.py
@@ -44,32 +44,32 @@ Where is …?
 * a default of all pods: hooks/component/pod/environment.py, hooks/component/pod/template.py
 * the release of Dynamo that a component runs, and since when a default holds: hooks/component/image/runtime_version.py
 * what the image of a release has: hooks/component/image/contents.py, hooks/component/image/flags.py
-* the release of the operator that a graph began with: hooks/component/spec/origin.py, hooks/graph/spec/origin.py
+* the operator's release that a graph began with: hooks/component/spec/operator_release.py, hooks/graph/spec
 * an engine, and its flags over several nodes: hooks/component/pod/backends
 * the PodCliqueSet, and its name: hooks/graph/grove/plan.py, hooks/graph/seen/grove_names.py
 * the choice between components and Grove: hooks/graph/plan/path.py
 * which pods a workload makes, and how many: hooks/ground/k8s/pod_sets.py
 * why something is not ready, in one word: hooks/ground/k8s/not_ready.py, hooks/ground/k8s/pod_reasons.py
 * another reason of a condition: hooks/component/report/reasons.py, hooks/request/spec/reasons.py
-* what a hook reads on demand: hooks/component/reads, hooks/graph/reads, hooks/wire/policy/looking.py
+* what a hook reads on demand: hooks/component/reads, hooks/graph/reads, hooks/wire/policy/on_demand.py
 * how it is read, and within which bounds: hooks/server/clients/query_reader.py
 * the condition Ready: hooks/component/report/status.py, hooks/graph/report/status.py
 * the condition Applied, and what differs: hooks/wire/policy/applied_condition.py, hooks/wire/policy/deviations.py
 * what `kubectl get` shows: hooks/language/crds/definitions.py, hooks/graph/spec/overview.py
-* new defaults that wait until a spec changes: hooks/wire/policy/held.py, hooks/wire/policy/holding.py
+* new defaults that wait until a spec changes: hooks/wire/policy/rendering_mark.py, hooks/wire/policy/new_defaults.py
 * the generation of workers, and their rollout: hooks/graph/workers/phases.py, hooks/graph/change/shares.py
-* the pace of a rollout in complete sets: hooks/graph/change/pace.py, hooks/wire/policy/pace.py
+* the pace of a rollout in complete sets: hooks/graph/change/complete_sets.py, hooks/wire/policy/rollout_pace.py
 * a restart: hooks/graph/change/restart.py
 * which changes of a condition are Events: hooks/component/report/events.py, hooks/graph/report/events.py
 * the states of a request: hooks/request/spec/phases.py
-* what a profiler is asked, and what it answers: hooks/request/spec/asked_spec.py, hooks/request/seen/profiler_output.py
+* what a profiler gets, and what it answers: hooks/request/spec/profiler_spec.py, hooks/request/seen/profiler_output.py
 * the phases of an adapter on an engine: hooks/model/prober/phases.py
 * which addresses of engines are called: hooks/model/seen/engine_addresses.py, hooks/model/seen/pod_addresses.py
 * an effect: hooks/wire/metacontroller/effects.py, hooks/server/clients/effects.py
 * an optional child kind: metacontroller/optional.yaml, hooks/ground/k8s/kinds.py
 * which child kinds a controller declares: metacontroller, hooks/wire/metacontroller/controllers.py
 * the check of an answer: hooks/wire/metacontroller/wire.py
-* how a hook is asked outside of a server: hooks/wire/world/asking.py, hooks/tools/world/composite_hooks.py
+* how a hook is asked outside of a server: hooks/wire/world/sync_request.py, hooks/tools/world/composite_hooks.py
 * who may call the hooks, and the limits of peers: hooks/server/serving/callers.py, hooks/server/serving/strangers.py
 * a metric: hooks/server/serving/metrics.py, hooks/server/serving/resource_metrics.py
 * an alert, and what to do about it: chart/files/monitoring/alerts.yaml, docs/runbooks.md
@@ -79,6 +79,7 @@ Where is …?
 * an option that several commands have: hooks/tools/cli/options.py, hooks/server/commands/settings_options.py
 * files, patterns, charts and Kustomizations as input: hooks/tools/offline/manifests
 * what a change of manifests will restart: hooks/tools/offline/diff/rollouts.py
+* what this version does to what runs: hooks/tools/operating/upgrade
 * where a rendered value comes from: hooks/tools/offline/explain
 * the simulated cluster: hooks/tools/offline/simulator
 * a check of an installation: hooks/tools/operating/doctor/checks

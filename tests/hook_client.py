@@ -11,7 +11,8 @@ from hooks.ground import contract
 from hooks.ground.k8s.types import Manifest
 from hooks.ground.settings import parse_settings
 from hooks.ground.settings.facts import Facts
-from hooks.server.app import Hook, create_app
+from hooks.server.app import create_app
+from hooks.server.routes import Hook
 from hooks.wire.metacontroller.protocol import CustomizeRequest, RelatedRule, SyncAnswer, SyncRequest
 from tests import make
 

@@ -22,7 +22,7 @@ from hooks.ground.k8s.types import gvk_of, name_of
 from hooks.tools.offline.manifests.loaded import ManifestFaults
 from hooks.tools.offline.manifests.together import render_manifests
 from hooks.tools.offline.rendering import every_child
-from hooks.wire.policy.holding import MARKED, rolling_part
+from hooks.wire.policy.new_defaults import MARKED, rolling_part
 from tests.test_golden import EXAMPLES, GOLDEN, INSTALLED, MULTINODE, ORCHESTRATORS, ROOT, SETTINGS, SEVERAL_NODES
 
 EARLIEST = RuntimeVersion(0, 9)

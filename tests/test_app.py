@@ -12,7 +12,7 @@ from hooks.ground.errors import InvalidSpec, LeaveAlone, ProberUnavailable
 from hooks.ground.settings import parse_settings
 from hooks.model.prober.messages import LoadReport, LoadRequest
 from hooks.server.app import STALE_SECONDS, create_app
-from hooks.server.serving.origin import CallOrigin
+from hooks.server.serving.call_id import CallId
 from hooks.server.serving.web import ServedBy
 from hooks.wire.metacontroller.protocol import SyncAnswer
 from hooks.wire.policy.identity import model_hash
@@ -339,9 +339,9 @@ TRACE = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
 
 def test_model_hook_asks_the_prober_first_and_passes_id_and_trace_on() -> None:
-    asked: list[tuple[str, tuple[str, ...], CallOrigin]] = []
+    asked: list[tuple[str, tuple[str, ...], CallId]] = []
 
-    def ask(wanted: LoadRequest, origin: CallOrigin) -> LoadReport:
+    def ask(wanted: LoadRequest, origin: CallId) -> LoadReport:
         asked.append((wanted.key, tuple(target.address for target in wanted.targets), origin))
         return LoadReport()
 
@@ -351,13 +351,13 @@ def test_model_hook_asks_the_prober_first_and_passes_id_and_trace_on() -> None:
     assert response.json is not None
     assert response.json["attachments"] == []
     assert response.json["status"]["totalEndpoints"] == 1
-    assert asked == [("default/m", ("http://10.0.0.1:9090",), CallOrigin(sync_id="i", traceparent=TRACE))]
+    assert asked == [("default/m", ("http://10.0.0.1:9090",), CallId(sync_id="i", traceparent=TRACE))]
 
 
 def test_deletion_past_its_deadline_does_not_wait_for_a_prober_that_is_down() -> None:
     asked = []
 
-    def ask(wanted: LoadRequest, origin: CallOrigin) -> LoadReport:
+    def ask(wanted: LoadRequest, origin: CallId) -> LoadReport:
         asked.append(wanted.former)
         raise ProberUnavailable("the prober cannot be reached")
 
@@ -374,7 +374,7 @@ def test_deletion_past_its_deadline_does_not_wait_for_a_prober_that_is_down() ->
 
 
 def test_unreachable_prober_is_503_and_the_status_stays_as_it_is() -> None:
-    def ask(wanted: LoadRequest, origin: CallOrigin) -> LoadReport:
+    def ask(wanted: LoadRequest, origin: CallId) -> LoadReport:
         raise ProberUnavailable("the prober cannot be reached")
 
     client = app_asking(ask).test_client()

@@ -223,6 +223,7 @@ RIGHT: list[dict[str, Any]] = [
             "loraMandate": 2.5,
             "loraRequestTimeout": "600s",
             "maxBodyBytes": "32 MiB",
+            "cachedGraphs": 200,
             "replicaWriters": ["a:b"],
         }
     },

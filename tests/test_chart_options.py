@@ -192,29 +192,6 @@ def test_queues_satisfy_the_schema_of_kai() -> None:
 # Recording
 
 
-@pytest.mark.parametrize("claim", ["", "calls"], ids=["volume of the pod", "claim"])
-def test_every_hooks_pod_records_into_a_directory_of_its_own(claim: str) -> None:
-    pod = pod_of(deployment_of(render("--set", "recording.enabled=true", "--set", f"recording.claim={claim}")))
-    (hooks,) = (one for one in pod["spec"]["containers"] if one["name"] == "hooks")
-    directory = hooks["args"][hooks["args"].index("--record") + 1]
-    (mount,) = (one for one in hooks["volumeMounts"] if one["name"] == "recording")
-    (volume,) = (one for one in pod["spec"]["volumes"] if one["name"] == "recording")
-    assert Path(directory).parent == Path(mount["mountPath"])
-    if claim:
-        assert volume["persistentVolumeClaim"] == {"claimName": claim}
-        assert mount["subPathExpr"] == "$(POD_NAME)"
-        assert "POD_NAME" in {one["name"] for one in hooks["env"]}
-    else:
-        assert volume["emptyDir"] == {"sizeLimit": "64Mi"}
-        assert "subPathExpr" not in mount
-
-
-def test_no_pod_records_by_itself() -> None:
-    pod = pod_of(deployment_of(render()))
-    assert "--record" not in pod["spec"]["containers"][0]["args"]
-    assert "recording" not in {one["name"] for one in pod["spec"]["volumes"]}
-
-
 # helm test
 
 

@@ -63,7 +63,7 @@ def test_crds_alone_are_those_of_the_whole_chart() -> None:
 
 def test_everything_optional_stays_away_from_the_crds() -> None:
     """Each template of the chart heeds the switch, also those that other switches turn on."""
-    switches = ("admission.enabled", "mpi.generateKey", "serviceMonitor.enabled", "recording.enabled")
+    switches = ("admission.enabled", "mpi.generateKey", "serviceMonitor.enabled")
     monitors = ("podMonitors", "metacontroller", "rules", "dashboards")
     on = ",".join(f"{name}=true" for name in (*switches, *(f"monitoring.{name}.enabled" for name in monitors)))
     more = ",settings.namespaceLocks=on,kaiQueues.create=true,registry.server=r,registry.username=u,registry.password=p"

@@ -17,6 +17,7 @@ from packaging.markers import Marker
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from bench.server import image_environment
 from tests import effort
 from tests.server.serving.servers import SYNC, Running, running
 
@@ -232,3 +233,35 @@ def test_wheel_runs_both_processes_from_a_clean_environment(installed: Path, tmp
 def assert_is_ready(server: Running) -> None:
     assert server.get("/readyz")[0] == 200
     assert server.get("/metrics")[0] == 200
+
+
+FREED = """
+import re
+from pathlib import Path
+from threading import Thread
+
+def resident():
+    return int(re.search(r"VmRSS:\\s+(\\d+)", Path("/proc/self/status").read_text())[1]) // 1024
+
+def make_large_calls():
+    for _ in range(3):
+        bodies = [bytes(4 * 2**20) for _ in range(4)]
+        pieces = [bytes(5000) for _ in range(3000)]
+        del bodies, pieces
+
+before = resident()
+for _ in range(24):
+    thread = Thread(target=make_large_calls)
+    thread.start()
+    thread.join()
+print(resident() - before)
+"""
+
+
+def test_image_keeps_no_heap_for_each_thread() -> None:
+    settings = image_environment().items() - os.environ.items()
+    assert {name for name, _ in settings} == {"MALLOC_ARENA_MAX", "MALLOC_MMAP_THRESHOLD_", "MALLOC_TRIM_THRESHOLD_"}
+    done = subprocess.run(
+        [sys.executable, "-c", FREED], check=True, capture_output=True, text=True, env=image_environment()
+    )
+    assert int(done.stdout) < 16

@@ -20,7 +20,6 @@ SHELL = (
     "hooks.tools.offline.manifests.git_revisions",
     "hooks.tools.offline.manifests.reading",
     "hooks.tools.offline.manifests.writing",
-    "hooks.tools.offline.other_version",
     "hooks.tools.offline.processes",
     "hooks.tools.offline.simulation",
     "hooks.tools.offline.simulator.engines",
@@ -32,6 +31,7 @@ SHELL = (
     "hooks.tools.operating.exec_plugin",
     "hooks.tools.operating.kubeconfig",
     "hooks.wire.metacontroller.install_files",
+    "hooks.wire.metacontroller.plan_cache",
     "hooks.wire.metacontroller.request_body",
     "hooks.wire.metacontroller.resting",
 )
@@ -39,7 +39,6 @@ SHELL = (
 PURE_SERVER = frozenset(
     {f"hooks.server.clients.{name}" for name in ("event_objects", "key_removal", "stored_objects")}
     | {f"hooks.server.admission.{name}" for name in ("conversion_wire", "labels", "rules", "wire", "written")}
-    | {f"hooks.server.recording.{name}" for name in ("answering", "blanking", "calls")}
 )
 """Modules of the servers that decide, and so touch nothing outside."""
 FORBIDDEN = frozenset(
@@ -58,7 +57,7 @@ DOORS = ("image", "spec", "seen", "pod", "grove", "workers", "plan", "rules", "c
 TOOLS = ("hooks.tools", "hooks.testing")
 SEES_V1BETA1 = frozenset(
     {"hooks.server.admission.conversion", "hooks.server.admission.conversion_wire", "hooks.server.admission.written"}
-    | {"hooks.component.spec.kept_fields", "hooks.request.seen.generated_graph", "hooks.request.spec.asked"}
+    | {"hooks.component.spec.beta_fields", "hooks.request.seen.generated_graph", "hooks.request.spec.beta_spec"}
     | {"hooks.request.plan.finished_graph", "hooks.request.spec.graph_overrides"}
 )
 """What of the operator converts objects: the edges, what a conversion left in annotations, and a profiler's output.

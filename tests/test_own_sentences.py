@@ -24,7 +24,6 @@ PATTERNS = frozenset({"findall", "finditer", "fullmatch", "match", "search", "sp
 
 FOREIGN = {
     "hooks.tools.cli.controllers": "the value of an option",
-    "hooks.tools.offline.other_version": "the value of an option",
     "hooks.component.pod.backends.__init__": "command lines of containers",
     "hooks.component.pod.backends.elastic": "command lines of containers",
     "hooks.server.commands.terminal": "control characters in texts of others",
@@ -37,7 +36,7 @@ FOREIGN = {
     "hooks.component.plan.strategy": "percentages in annotations that users write",
     "hooks.language.cel.expressions": "characters that a literal of CEL must escape",
     "hooks.tools.offline.diff.markdown": "characters that Markdown must escape",
-    "hooks.tools.offline.replay.wording": "no sentence: it blanks names, so that lines can be equal",
+    "hooks.tools.operating.upgrade.wording": "no sentence: it blanks names, so that lines can be equal",
     "hooks.request.seen.profiler_output": "the profiler's report",
     "hooks.ground.k8s.container_reasons": "messages of the kubelet and of registries",
     "hooks.tools.offline.manifests.directories": "the files of Helm and Kustomize",

@@ -18,8 +18,8 @@ from hooks.component.image.runtime_version import RuntimeVersion, parse_version
 from hooks.ground.k8s.hashing import canonical_json, short_hash
 from hooks.ground.k8s.types import Manifest, gvk_of, name_of
 from hooks.server.app import create_app
-from hooks.wire.policy.held import RENDERING_REVISION
-from hooks.wire.policy.holding import MARKED, rolling_part
+from hooks.wire.policy.new_defaults import MARKED, rolling_part
+from hooks.wire.policy.rendering_mark import RENDERING_REVISION
 from tests import make
 from tests.release_corpus import (
     Case,
@@ -138,7 +138,8 @@ def judge(changed: list[str], stored: int, present: int, notes: list[str]) -> st
     if present <= stored:
         return (
             f"pod templates or components changed, but RENDERING_REVISION is still {present}: raise it in "
-            "hooks/wire/policy/held.py, add a line to CHANGELOG.md under '### Restarts pods', then run make golden. "
+            "hooks/wire/policy/rendering_mark.py, add a line to CHANGELOG.md under '### Restarts pods', then run "
+            "make golden. "
             f"These changed:\n{listed}"
         )
     if not notes:

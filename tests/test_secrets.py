@@ -1,7 +1,6 @@
 """What is said of an object never has the values of its variables, nor what a Secret holds.
 
-Said is: status, Events and other effects, log lines, metrics, errors, verdicts of admission, output of `validate`, and
-calls that are recorded.
+Said is: status, Events and other effects, log lines, metrics, errors, verdicts of admission, and output of `validate`.
 """
 
 import base64
@@ -24,8 +23,6 @@ from hooks.server.admission.app import create_admission_app
 from hooks.server.admission.rules import DEFAULTS, RULES
 from hooks.server.app import create_app
 from hooks.server.commands.main import main
-from hooks.server.recording.answering import Heard, record_call
-from hooks.server.recording.calls import write_call
 from hooks.wire.metacontroller.effects import Effect
 from tests import make
 from tests.reviews import post, review
@@ -166,34 +163,6 @@ def test_hooks_never_say_what_a_secret_holds(caplog: pytest.LogCaptureFixture) -
             path = f"/{HOOKS[gvk_of(parent)]}/sync"
             bodies.append((path, make.wire_request(as_stored(parent), related=[secret])))
     assert leaks(calls(caplog, bodies)) == []
-
-
-@pytest.mark.parametrize("name", ["PASSWORD", "DYN_DEPLOYMENT_CONFIG"])
-@pytest.mark.parametrize("content", VALUES.values(), ids=VALUES)
-def test_recorded_calls_never_have_a_variables_value(name: str, content: Any) -> None:
-    found = []
-    for parent in parents():
-        changed = as_stored(with_variable(parent, name, content))
-        live = as_stored({**changed, "metadata": {**changed["metadata"], "annotations": {"x": json.dumps(changed)}}})
-        found.append(record(f"/{HOOKS[gvk_of(parent)]}/sync", make.wire_request(changed, related=[live])))
-    assert leaks(("recording", text) for text in found) == []
-
-
-def test_recorded_calls_never_have_what_a_secret_holds() -> None:
-    found = []
-    for data in ({".dockerconfigjson": ENCODED}, {".dockerconfigjson": f"{TEXT}ü"}, {"a": ENCODED}, {"a": TEXT}, {}):
-        secret = {**make.pull_secret("s", "nvcr.io"), "data": data, "stringData": {"a": TEXT}}
-        body = make.wire_request(as_stored(parents()[0]), related=[secret])
-        found.append(record(f"/{HOOKS[gvk_of(parents()[0])]}/sync", body))
-    assert leaks(("recording", text) for text in found) == []
-
-
-def record(path: str, body: dict[str, Any]) -> str:
-    settings = parse_settings({}, {})
-    answer = create_app(settings, lambda: make.NOW).test_client().post(path, json=body).data
-    call = record_call(Heard(path, json.dumps(body).encode(), answer), now=make.NOW, settings=settings, key=b"k")
-    assert call is not None
-    return write_call(call).decode()
 
 
 @pytest.mark.parametrize("live", [TEXT, None], ids=["changed", "removed"])

@@ -1,14 +1,13 @@
 """The component hook's sync and customize: the stages in order. The deletion is in `removal`."""
 
 from dataclasses import dataclass
-from functools import lru_cache
 
 from hooks.component.build import Built, build_component
-from hooks.component.change.holding import hold_component, mark_workloads
-from hooks.component.change.keeping import keep_discovered
-from hooks.component.change.pacing import pace_workload
+from hooks.component.change.discovered_for_pods import keep_discovered
+from hooks.component.change.new_defaults import hold_component, mark_workloads
+from hooks.component.change.paced_deployment import pace_workload
 from hooks.component.plan.component import ComponentPlan, plan_component, refuse_multinode
-from hooks.component.reads.queries import plan_lookup
+from hooks.component.reads.queries import plan_reads
 from hooks.component.reads.related import resolve_related
 from hooks.component.report.events import build_change_events
 from hooks.component.report.progress import awaits_first_pods, find_component_deviations, measure_progress
@@ -24,10 +23,11 @@ from hooks.language.api.base import read_parent
 from hooks.language.api.component import ComponentDeployment
 from hooks.language.validation.reading import add_problems
 from hooks.wire.metacontroller.last_applied import last_applied_children
-from hooks.wire.metacontroller.parent_key import CACHED_PARENTS, make_parent_key, read_parent_key
+from hooks.wire.metacontroller.parent_key import make_parent_key, read_parent_key
+from hooks.wire.metacontroller.plan_cache import cached_by_parent
 from hooks.wire.metacontroller.protocol import CustomizeRequest, RelatedRule, SyncAnswer, SyncRequest
 from hooks.wire.policy.applied_condition import judge_deviations
-from hooks.wire.policy.held import digest_component
+from hooks.wire.policy.rendering_mark import digest_component
 
 
 def sync(request: SyncRequest, facts: Facts) -> SyncAnswer:
@@ -65,7 +65,7 @@ def customize(request: CustomizeRequest, facts: Facts) -> list[RelatedRule]:
     return [] if problems else resolve_related(request, component, facts.settings)
 
 
-@lru_cache(maxsize=2 * CACHED_PARENTS)
+@cached_by_parent(times=4)
 def _read(parent_key: bytes) -> tuple[ComponentDeployment, tuple[Problem, ...]]:
     """The component, and its problems in a fixed order.
 
@@ -77,11 +77,6 @@ def _read(parent_key: bytes) -> tuple[ComponentDeployment, tuple[Problem, ...]]:
     if misfits:
         raise InvalidSpec(add_problems(misfits, problems))
     return component, sort_problems(problems)
-
-
-@lru_cache(maxsize=2 * CACHED_PARENTS)
-def _digest(parent_key: bytes) -> str:
-    return digest_component(read_parent_key(parent_key)["spec"])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,7 +94,7 @@ class ComponentGrounds:
         return hash(self.parent_key)
 
 
-@lru_cache(maxsize=2 * CACHED_PARENTS)
+@cached_by_parent(times=4)
 def plan_on(grounds: ComponentGrounds) -> tuple[ComponentPlan, Built]:
     """The plan of a component without problems, and its marked children, built once."""
     component, _ = _read(grounds.parent_key)
@@ -108,7 +103,7 @@ def plan_on(grounds: ComponentGrounds) -> tuple[ComponentPlan, Built]:
 
 
 def _build(plan: ComponentPlan, parent_key: bytes) -> Built:
-    return mark_workloads(build_component(plan), _digest(parent_key))
+    return mark_workloads(build_component(plan), digest_component(read_parent_key(parent_key)["spec"]))
 
 
 def _render(request: SyncRequest, parent_key: bytes, seen: ObservedComponent, facts: Facts) -> SyncAnswer:
@@ -125,15 +120,15 @@ def _render(request: SyncRequest, parent_key: bytes, seen: ObservedComponent, fa
     progress = measure_progress(plan, built, seen, applied)
     warnings = (*plan.warnings, *texts_of(built.warnings))
     reported = report(request, plan, progress, seen=seen, warnings=warnings, now=facts.now)
-    lookup = plan_lookup(request, _read(parent_key)[0], plan, progress, seen=seen, facts=facts)
+    reads = plan_reads(request, _read(parent_key)[0], plan, progress, seen=seen, facts=facts)
     return SyncAnswer(
         children=built.children,
         status=reported.status,
         effects=build_change_events(request, reported.status),
-        resync_after_seconds=min((one for one in (reported.resync_after_seconds, lookup.seconds) if one), default=0.0),
-        queries=lookup.queries,
-        later=lookup.later,
-        waits=lookup.waits,
+        resync_after_seconds=min((one for one in (reported.resync_after_seconds, reads.seconds) if one), default=0.0),
+        queries=reads.queries,
+        later=reads.later,
+        waits=reads.waits,
         notes=(*plan.notes, *warnings, *(f"{name} waits with new defaults" for name in built.held)),
     )
 

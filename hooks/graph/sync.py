@@ -5,15 +5,15 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from hooks.graph.change.ending import keep_ending
-from hooks.graph.change.holding import Holding, hold_graph
 from hooks.graph.change.last_children import find_last_children
+from hooks.graph.change.new_defaults import Holding, hold_graph
 from hooks.graph.change.pacing import pace_children, plan_rollout
 from hooks.graph.change.planning import GraphGrounds, decide_generation, plan_on, read_valid
 from hooks.graph.change.restart import RestartPlan, advance, observe_restart_ids, plan_restart
 from hooks.graph.change.shares import REGISTERS_IN
 from hooks.graph.plan.graph import GraphPlan
 from hooks.graph.plan.pool_selector import choose_selector
-from hooks.graph.reads.queries import look_at_workers, plan_lookup
+from hooks.graph.reads.queries import plan_reads, read_workers
 from hooks.graph.reads.related import resolve_related
 from hooks.graph.report.events import plan_adapter_events, plan_transition_events
 from hooks.graph.report.explain import explain_services
@@ -43,7 +43,7 @@ from hooks.wire.metacontroller.children import Children
 from hooks.wire.metacontroller.parent_key import make_parent_key
 from hooks.wire.metacontroller.protocol import CustomizeRequest, RelatedRule, SyncAnswer, SyncRequest
 from hooks.wire.policy.applied_condition import Applied, judge_deviations
-from hooks.wire.policy.holding import build_held_condition
+from hooks.wire.policy.new_defaults import build_held_condition
 
 _RESYNC_SECONDS = 5
 
@@ -56,7 +56,7 @@ def sync(request: SyncRequest, facts: Facts) -> SyncAnswer:
     """
     seen, parent_key = observe(request, facts.settings), make_parent_key(request.parent)
     try:
-        read_valid(parent_key, seen.installed, seen.standing, seen.grove.set_name)
+        read_valid(parent_key, seen.installed, seen.live_path, seen.grove.set_name)
     except InvalidSpec as error:
         return _freeze(request, seen, facts, reason=GraphReason.INVALID, problems=error.problems)
     try:
@@ -75,19 +75,19 @@ def sync(request: SyncRequest, facts: Facts) -> SyncAnswer:
         previous=_previous(request, facts),
         explained=explained,
     )
-    lookup = plan_lookup(request, plan, progress, seen=seen, facts=facts)
+    reads = plan_reads(request, plan, progress, seen=seen, facts=facts)
     return SyncAnswer(
         children=planned.children,
         status=status,
-        queries=lookup.queries,
-        later=lookup.later,
-        waits=lookup.waits,
+        queries=reads.queries,
+        later=reads.later,
+        waits=reads.waits,
         effects=(
             *(plan.grove.effects if plan.grove else ()),
             *plan_transition_events(request, status, explained),
             *plan_adapter_events(request, (component.service for component in plan.components)),
         ),
-        resync_after_seconds=_resync_after(plan, progress.applied, explained, lookup.seconds),
+        resync_after_seconds=_resync_after(plan, progress.applied, explained, reads.seconds),
         notes=(*plan.notes, *plan.warnings, *restart.remarks),
     )
 
@@ -117,7 +117,7 @@ class _Planned:
 
 def _plan_restarting(request: SyncRequest, parent_key: bytes, seen: ObservedGraph, facts: Facts) -> _Planned:
     """Plan with the ids that the restart has set; if services became ready, let the restart proceed and plan again."""
-    graph, _ = read_valid(parent_key, seen.installed, seen.standing, seen.grove.set_name)
+    graph, _ = read_valid(parent_key, seen.installed, seen.live_path, seen.grove.set_name)
     restart = plan_restart(graph, _read_restart(request), observe_restart_ids(graph, seen))
     grounds = GraphGrounds(
         parent_key=parent_key,
@@ -180,13 +180,13 @@ def _freeze(
     status = report_failure(reason, problems, _previous(request, facts))
     last = find_last_children(request, problems)
     rollout = plan_rollout(last, seen, facts.settings)
-    lookup = look_at_workers(request, rollout)
+    reads = read_workers(request, rollout)
     return SyncAnswer(
         children=pace_children(Children(last), rollout, seen) if last else last,
         status=status,
-        queries=lookup.queries,
-        waits=lookup.waits,
-        resync_after_seconds=lookup.seconds,
+        queries=reads.queries,
+        waits=reads.waits,
+        resync_after_seconds=reads.seconds,
         effects=plan_transition_events(request, status, {}),
         notes=("children as last applied: the spec cannot be rendered",),
         problems=problems,
@@ -199,9 +199,9 @@ def _previous(request: SyncRequest, facts: Facts) -> Previous:
 
 
 def _resync_after(
-    plan: GraphPlan, applied: Applied, explained: Mapping[str, Explanation], look_seconds: float
+    plan: GraphPlan, applied: Applied, explained: Mapping[str, Explanation], read_seconds: float
 ) -> float:
     """Seconds until the next sync without a change; 0 for none. A failed effect causes no event that starts a sync."""
     effects = _RESYNC_SECONDS if plan.grove is not None and plan.grove.effects else 0
-    seconds = (effects, applied.resync_after_seconds, look_seconds, *(one.seconds for one in explained.values()))
+    seconds = (effects, applied.resync_after_seconds, read_seconds, *(one.seconds for one in explained.values()))
     return min((one for one in seconds if one), default=0.0)

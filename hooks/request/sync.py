@@ -1,7 +1,5 @@
 """The request hook: the stages in order, nothing else."""
 
-from functools import lru_cache
-
 from hooks.ground.errors import InvalidSpec
 from hooks.ground.k8s import kinds
 from hooks.ground.k8s.types import Json
@@ -23,9 +21,10 @@ from hooks.request.seen.observe import ObservedRequest, observe, query_job_pods
 from hooks.request.seen.previous import PreviousRequestStatus
 from hooks.request.spec.phases import FIXED_STATES, JobState, Position, RequestState
 from hooks.request.spec.profiler_config import uses_ai_configurator
-from hooks.wire.metacontroller.parent_key import CACHED_PARENTS, make_parent_key, read_parent_key
+from hooks.wire.metacontroller.parent_key import make_parent_key, read_parent_key
+from hooks.wire.metacontroller.plan_cache import cached_by_parent
 from hooks.wire.metacontroller.protocol import CustomizeRequest, RelatedRule, SyncAnswer, SyncRequest
-from hooks.wire.policy.looking import Lookup, plan_look, reads_on_demand
+from hooks.wire.policy.on_demand import PlannedReads, plan_next_read, reads_on_demand
 
 _LOOK_AGAIN_SECONDS = 5
 _TRY_AGAIN_SECONDS = 60
@@ -82,26 +81,30 @@ def customize(request: CustomizeRequest, facts: Facts) -> list[RelatedRule]:
     return resolve_related(request, facts.settings)
 
 
-def _look_first(plan: RequestPlan) -> Lookup:
+def _look_first(plan: RequestPlan) -> PlannedReads:
     """What must be read before profiling can begin, again after a while if it is still missing."""
     seconds = _TRY_AGAIN_SECONDS if plan.position is Position.REFUSED else 0
-    return Lookup(queries=plan.looks_for, seconds=seconds, waits=True)
+    return PlannedReads(queries=plan.looks_for, seconds=seconds, waits=True)
 
 
-def _plan_lookup(request: SyncRequest, seen: ObservedRequest, facts: Facts) -> Lookup:
+def _plan_lookup(request: SyncRequest, seen: ObservedRequest, facts: Facts) -> PlannedReads:
     """The pods of a Job that has not succeeded, which say why."""
     job, query = seen.job, query_job_pods(request.parent)
     if job is None or job.progress is JobState.COMPLETE or facts.settings.explain_pods is Switch.OFF:
-        return Lookup()
+        return PlannedReads()
     if not reads_on_demand(request, kinds.POD):
-        return Lookup()
+        return PlannedReads()
     if job.progress is JobState.FAILED:
-        return Lookup(queries=(query,))
-    look = plan_look(request.status, facts.now)
-    return Lookup(queries=(query,) if look.is_due else (), later=() if look.is_due else (query,), seconds=look.seconds)
+        return PlannedReads(queries=(query,))
+    next_read = plan_next_read(request.status, facts.now)
+    return PlannedReads(
+        queries=(query,) if next_read.is_due else (),
+        later=() if next_read.is_due else (query,),
+        seconds=next_read.seconds,
+    )
 
 
-@lru_cache(maxsize=CACHED_PARENTS)
+@cached_by_parent()
 def _read(parent_key: bytes, settings: Settings) -> GraphRequest:
     """The request.
 

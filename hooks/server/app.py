@@ -1,7 +1,6 @@
-"""The hooks over HTTP: the route table, the status of each error, one log line per call.
+"""The hooks over HTTP: reads a call, answers by the route table, carries out effects, one log line per call.
 
-It reads the body and the clock, asks API server and prober, and knows no rule of Dynamo. Only this module catches all
-exceptions.
+It reads the body and the clock, and knows no rule of Dynamo. Only this module catches all exceptions.
 """
 
 import logging
@@ -13,40 +12,20 @@ from typing import Any
 
 from flask import Flask, Response, g, request
 
-from hooks.adapter import sync as scaling_adapter
-from hooks.component import sync as component
-from hooks.component.change import removal
-from hooks.graph import sync as graph
-from hooks.ground import contract
-from hooks.ground.errors import LeaveAlone
-from hooks.ground.k8s.types import GroupVersionKind, is_deleting
 from hooks.ground.settings import Settings
 from hooks.ground.settings.facts import Facts
 from hooks.language.api.base import build_models
-from hooks.model import sync as model
-from hooks.model.prober.messages import write_message
-from hooks.model.seen.pod_addresses import CheckAddresses, write_verdicts
-from hooks.request import sync as graph_request
-from hooks.server.clients.acting_prober import set_up_only_prober
-from hooks.server.clients.api_server import ApiServer
-from hooks.server.clients.etcd import EtcdClient
-from hooks.server.clients.key_removal import KeyRemoval
-from hooks.server.clients.model_questions import Asking, AskProber
-from hooks.server.clients.namespace_locks import RETRY_SECONDS, Hold, Look
-from hooks.server.clients.pod_reader import PodReader
-from hooks.server.clients.query_reader import NO_SOURCE, find_reader
+from hooks.server.clients.model_questions import AskProber
+from hooks.server.routes import Hook, Sync, served_hooks
+from hooks.server.serving.call_id import SYNC_ID, trace_fields
 from hooks.server.serving.call_report import report_call
 from hooks.server.serving.callers import RefuseCaller
 from hooks.server.serving.logs import log_bodies, log_call, logger
 from hooks.server.serving.metrics import Metrics, create_metrics, record_call, record_effects, record_reads
 from hooks.server.serving.metrics_page import serve_prober_page
-from hooks.server.serving.origin import SYNC_ID, trace_fields
-from hooks.server.serving.waiting import wait_for, wait_for_objects
-from hooks.server.serving.web import BY_ITSELF, Record, ServedBy, create_bare_app, expect_token, read_body
-from hooks.wire.metacontroller.confinement import confine_customize, confine_sync
+from hooks.server.serving.web import BY_ITSELF, ServedBy, create_bare_app, expect_token, read_body
 from hooks.wire.metacontroller.controllers import expected_keys
 from hooks.wire.metacontroller.effects import (
-    DropReport,
     Effect,
     EffectOutcome,
     EffectResult,
@@ -54,8 +33,7 @@ from hooks.wire.metacontroller.effects import (
     describe_faults,
     permitted_effects,
 )
-from hooks.wire.metacontroller.protocol import CustomizeRequest, RelatedRule, SyncAnswer, SyncRequest
-from hooks.wire.metacontroller.queries import ObjectSource, answer_with, write_answers
+from hooks.wire.metacontroller.protocol import SyncAnswer
 from hooks.wire.metacontroller.request_body import JsonCache
 from hooks.wire.metacontroller.resting import RestingAnswers
 from hooks.wire.metacontroller.wire import (
@@ -66,10 +44,6 @@ from hooks.wire.metacontroller.wire import (
 )
 from hooks.wire.policy.conditions import reference_of
 
-Sync = Callable[[SyncRequest, Facts], SyncAnswer]
-Customize = Callable[[CustomizeRequest, Facts], list[RelatedRule]]
-DropKeys = Callable[[SyncRequest, Facts], DropReport | None]
-"""Deletes the keys of a deleted component in etcd and reports the outcome, None if it has none; never raises."""
 CarryOut = Callable[[tuple[Effect, ...], EffectSource], Sequence[EffectResult]]
 """Carries out the effects that an object's sync wants, and returns the outcome of each."""
 
@@ -77,22 +51,6 @@ STALE_SECONDS = 15.0
 """After how long a controller asks again that wants another revision of the hooks than the one that answered."""
 
 _KNOWN_PATHS = "a hook; hooks are POST /<hook>/sync, /<hook>/finalize and /<hook>/customize"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Hook:
-    """The kind of parent that the paths `/<name>/…` are about, and the functions that answer them.
-
-    `rests`: a sync asks only the source of objects. `look` says whether another installation has the namespace.
-    """
-
-    kind: GroupVersionKind
-    sync: Sync
-    customize: Customize
-    finalize: Sync | None = None
-    is_decorator: bool = False
-    rests: bool = False
-    look: Look | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,121 +65,10 @@ class AppContext:
     resting: RestingAnswers
     refuse: RefuseCaller | None
     revision: str
-    record: Record | None
 
     def facts(self) -> Facts:
         """The current time and the settings, for one call."""
         return Facts(now=self.clock(), settings=self.settings)
-
-
-def all_hooks(
-    ask_prober: AskProber, drop_keys: DropKeys, check: CheckAddresses, source: ObjectSource = NO_SOURCE
-) -> dict[str, Hook]:
-    """The route table: name in the path to hook; by the settings, each serves one namespace or all."""
-    source = wait_for_objects(source)
-    asking = Asking(prober=ask_prober, check=wait_for(check))
-    table = {
-        "graph": Hook(
-            kind=contract.GRAPH,
-            sync=answer_with(graph.sync, source),
-            finalize=graph.finalize,
-            customize=graph.customize,
-            rests=True,
-        ),
-        "component": Hook(
-            kind=contract.COMPONENT,
-            sync=answer_with(component.sync, source),
-            finalize=_drop_first(drop_keys),
-            customize=component.customize,
-            rests=True,
-        ),
-        "request": Hook(
-            kind=contract.GRAPH_REQUEST,
-            sync=answer_with(graph_request.sync, source),
-            finalize=graph_request.finalize,
-            customize=graph_request.customize,
-        ),
-        "model": Hook(
-            kind=contract.MODEL,
-            sync=asking.before(model.sync),
-            finalize=asking.before(model.finalize, finalizing=True),
-            customize=model.customize,
-            is_decorator=True,
-        ),
-        "scaling-adapter": Hook(
-            kind=contract.SCALING_ADAPTER,
-            sync=scaling_adapter.sync,
-            customize=scaling_adapter.customize,
-            is_decorator=True,
-        ),
-    }
-    return {name: _confine(hook) for name, hook in table.items()}
-
-
-def _confine(hook: Hook) -> Hook:
-    return replace(
-        hook,
-        sync=confine_sync(hook.sync),
-        finalize=hook.finalize and confine_sync(hook.finalize),
-        customize=confine_customize(hook.customize),
-    )
-
-
-def served_hooks(
-    settings: Settings,
-    ask_prober: AskProber | None = None,
-    server: ApiServer | None = None,
-    *,
-    check: CheckAddresses | None = None,
-    source: ObjectSource | None = None,
-) -> dict[str, Hook]:
-    """The route table, with the prober (unless given) and the etcd of the settings.
-
-    `server` is the API server that is asked whether a component is being deleted, for models (unless `ask_prober` is
-    given), for the pods of engines (unless `check` is given), and for what else syncs would like to know (unless
-    `source` is given). Without it, no key is deleted, no engine is called whose address must be its pod's, and causes
-    are vaguer.
-    """
-    ask = ask_prober or set_up_only_prober(settings, server).ask
-    look = check or PodReader(server, new_seconds=settings.lora_mandate).check
-    drop = KeyRemoval(server=server, etcd=EtcdClient.at(settings.etcd_address)).drop
-    return all_hooks(ask, drop, look, source or find_reader(server, {}))
-
-
-def _drop_first(drop_keys: DropKeys) -> Sync:
-    """The component's finalize hook, which first deletes the component's keys in etcd, if it has any."""
-
-    def finalize(call: SyncRequest, facts: Facts) -> SyncAnswer:
-        return removal.finalize(call, facts, drop_keys(call, facts))
-
-    return finalize
-
-
-def respect_locks(table: Mapping[str, Hook], look: Look) -> dict[str, Hook]:
-    """The same hooks, but they leave parents alone in namespaces that another operator has locked."""
-
-    def respecting(function: Sync) -> Sync:
-        def sync(call: SyncRequest, facts: Facts) -> SyncAnswer:
-            hold = look(call.parent["metadata"]["namespace"])
-            return function(call, facts) if hold is None else _leave_alone(call, hold)
-
-        return sync
-
-    return {
-        name: replace(hook, sync=respecting(hook.sync), finalize=hook.finalize and respecting(hook.finalize), look=look)
-        for name, hook in table.items()
-    }
-
-
-def _leave_alone(call: SyncRequest, hold: Hold) -> SyncAnswer:
-    """The answer about another operator's parent: if it is being deleted, our finalizer has nothing left to do.
-
-    Raises:
-        LeaveAlone: it is not being deleted, or it is not certain whether the namespace is locked.
-    """
-    if not call.finalizing or not is_deleting(call.parent) or not hold.is_certain:
-        raise LeaveAlone(hold.reason, retry_after=RETRY_SECONDS)
-    return SyncAnswer(status=dict(call.status), finalized=True, notes=(hold.reason,))
 
 
 def create_app(
@@ -249,7 +96,6 @@ def create_app(
         resting=RestingAnswers(served_by.resting_bytes),
         refuse=served_by.refuse,
         revision=served_by.revision,
-        record=served_by.record,
     )
     for name, hook in (served_hooks(settings, ask_prober) if hooks is None else hooks).items():
         _add_hook(app, name, hook, context)
@@ -281,7 +127,9 @@ def _recall_or(hook: Hook, context: AppContext) -> bytes:
     body = read_body(context.settings.max_body_bytes)
     key = context.resting.make_key(request.full_path, body)
     found = context.resting.find(key)
-    if found is None or (hook.look is not None and hook.look(found.parent["metadata"]["namespace"]) is not None):
+    if found is None or (
+        hook.find_claim is not None and hook.find_claim(found.parent["metadata"]["namespace"]) is not None
+    ):
         return _answer(hook, hook.sync, context, body=body, key=key)
     g.parent, g.answer, g.counts = found.parent, found.answer, found.counts
     return found.unpack()
@@ -299,7 +147,7 @@ def _answer(hook: Hook, function: Sync, context: AppContext, *, body: bytes, key
     g.answer = answer = _come_back(function(call, context.facts()), context.revision)
     written = write_sync_answer(answer, call.children, decorator=hook.is_decorator, expected=expected)
     if key and "found" not in g:
-        context.resting.keep(key, call, answer, written)
+        context.resting.remember(key, call, answer, written)
     if effects := permitted_effects(answer.effects, context.settings):
         source = EffectSource(
             parent=reference_of(call.parent), generation=call.generation, declared=call.children.optional_kinds()
@@ -360,19 +208,4 @@ def _end(response: Response, context: AppContext) -> Response:
     log_call(report, sync_id=known["sync_id"], known=known, more=more)
     if logger.isEnabledFor(logging.DEBUG) and "parent" in known:
         log_bodies(known["sync_id"], known["body"], response.get_data())
-    if context.record is not None and "parent" in known:
-        _record(context.record, known, response)
     return response
-
-
-def _record(record: Record, known: Mapping[str, Any], response: Response) -> None:
-    """Keep a call; a failure never fails it."""
-    try:
-        asked = (
-            write_message(known["report"]) if "report" in known else b"",
-            write_verdicts(known["verdicts"]) if "verdicts" in known else b"",
-            write_answers(known["found"]) if "found" in known else b"",
-        )
-        record(request.path, known["body"], response.get_data(), *asked)
-    except Exception:
-        logger.exception("a call is not recorded", extra={"fields": {"sync_id": known["sync_id"]}})

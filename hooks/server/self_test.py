@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from http import HTTPStatus
 from typing import Any
 
-from hooks.server.exchange.asking import MIB, Allowance, HttpClient, Reply, Unanswered, open_client
 from hooks.server.exchange.documents import Unreadable, parse_object
+from hooks.server.exchange.http_client import MIB, Allowance, HttpClient, Reply, Unanswered, open_client
 
 _SECONDS = 10.0
 _LIMITS = Allowance(seconds=_SECONDS, most_bytes=MIB)

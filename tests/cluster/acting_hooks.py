@@ -10,9 +10,10 @@ import yaml
 from werkzeug.serving import make_server
 
 from hooks.ground.settings import parse_settings
-from hooks.server.app import create_app, served_hooks
+from hooks.server.app import create_app
 from hooks.server.clients.api_server import ApiServer
 from hooks.server.clients.effects import EffectsClient
+from hooks.server.routes import served_hooks
 from tests.cluster.api_client import ApiClient
 from tests.cluster.control_plane import HOOKS_ACCOUNT, READING_ACCOUNT, ControlPlane
 from tests.cluster.dynamo import ROOT

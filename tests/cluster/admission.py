@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from hooks.server.admission.certificates.authority import Inspected, inspect
-from hooks.server.admission.certificates.keeping import Wish, keep_in_cluster
+from hooks.server.admission.certificates.renewal import Wish, renew_in_cluster
 from hooks.server.admission.certificates.store import CertificateStore
 from hooks.server.clients.api_server import ApiServer
 from tests.cluster.api_client import ApiClient, wait_for
@@ -70,7 +70,7 @@ class Certificates:
         with self._account().converse(60) as talk:
             secret = f"{self.api.namespace}/{SECRET}"
             store = CertificateStore.of(talk, secret, validating=names, mutating=names)
-            return keep_in_cluster(store.with_definitions(self.definitions, wish.names), wish)
+            return renew_in_cluster(store.with_definitions(self.definitions, wish.names), wish)
 
     def lose(self) -> None:
         """Delete the Secret; the server has its files still."""

@@ -99,14 +99,14 @@ def test_account_of_a_restricted_installation_holds_its_lease(
     lock = OwnLock(
         server=as_account(NAME), clock=now, namespace=api.namespace, installation="team", process="p", is_alone=True
     )
-    lock.keep()
-    lock.keep()
-    assert lock.look(api.namespace) is None
+    lock.renew()
+    lock.renew()
+    assert lock.find_claim(api.namespace) is None
     lock.release()
     assert api.get("coordination.k8s.io/v1", "Lease", contract.NAMESPACE_LOCK) is None
     elsewhere = OwnLock(server=lock.server, clock=now, namespace="default", installation="team", process="p")
     with pytest.raises(Refused, match="403"):
-        elsewhere.keep()
+        elsewhere.renew()
 
 
 def test_account_of_the_whole_cluster_reads_leases_everywhere(
@@ -114,11 +114,11 @@ def test_account_of_the_whole_cluster_reads_leases_everywhere(
 ) -> None:
     install("settings.namespaceLocks=on")
     reader = LockReader(server=as_account(NAME), clock=now)
-    assert reader.look("default") is None
-    assert reader.look(api.namespace) is None
+    assert reader.find_claim("default") is None
+    assert reader.find_claim(api.namespace) is None
     holding = OwnLock(server=reader.server, clock=now, namespace="default", installation="team", process="p")
     with pytest.raises(Refused, match="403"):
-        holding.keep()
+        holding.renew()
 
 
 def test_account_of_admission_does_what_it_asks_and_nothing_else(
@@ -133,7 +133,7 @@ def test_account_of_admission_does_what_it_asks_and_nothing_else(
     wait_for(lambda: token() != "", "Kubernetes writes the token into the Secret")
     (tmp_path / "token").write_text(token())
     server = ApiServer(url=plane.server, token_file=tmp_path / "token", ca_file=plane.certificate)
-    assert LockReader(server=server, clock=now).look("default") is None
+    assert LockReader(server=server, clock=now).find_claim("default") is None
     new = jobs.request(deploymentOverrides={"namespace": "kube-system"})
     settings = parse_settings({}, {"request_namespaces": "any"})
     review = Review(new=new, old=None, user=Requester(name="eve"), settings=settings, installed=None)
@@ -156,6 +156,6 @@ def test_account_of_admission_does_what_it_asks_and_nothing_else(
 
 def test_without_locks_the_account_cannot_even_read(install: Install, as_account: AsAccount) -> None:
     install()
-    hold = LockReader(server=as_account(NAME), clock=now).look("default")
+    hold = LockReader(server=as_account(NAME), clock=now).find_claim("default")
     assert hold is not None
     assert not hold.is_certain

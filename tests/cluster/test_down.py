@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from hooks.ground import contract
 from hooks.tools.cli.kubectl.main import group
-from hooks.wire.policy import held
+from hooks.wire.policy import rendering_mark
 from tests.cluster.api_client import ApiClient, wait_for
 from tests.cluster.audit import Audit
 from tests.cluster.control_plane import ControlPlane
@@ -130,9 +130,9 @@ def mark_as_earlier(api: ApiClient, version: str, kind: str) -> str:
     live = api.get(version, kind, FRONTEND)
     assert live is not None
     applied = orjson.loads(live["metadata"]["annotations"][contract.ANNOTATION_LAST_APPLIED])
-    found = held.read_mark(applied)
+    found = rendering_mark.read_mark(applied)
     assert found is not None
-    changed = held.mark(applied, found.digest, held.RENDERING_REVISION - 1)
+    changed = rendering_mark.mark(applied, found.digest, rendering_mark.RENDERING_REVISION - 1)
     annotations = {
         contract.ANNOTATION_RENDERING: changed["metadata"]["annotations"][contract.ANNOTATION_RENDERING],
         contract.ANNOTATION_LAST_APPLIED: orjson.dumps(changed).decode(),

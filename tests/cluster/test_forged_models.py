@@ -164,7 +164,7 @@ def test_stolen_tokens_command_no_engine(attacked: Attacked) -> None:
     engine, namespace = attacked.engine, attacked.api.namespace
     attacked.sync_until(is_ready, url=attacked.other)  # passed on with the token of hooks pods
     attacked.sync_until(is_ready)
-    assert engine.held == {"a": SOURCE}
+    assert engine.loaded == {"a": SOURCE}
     model = attacked.model
     metadata = model["metadata"]
 
@@ -216,11 +216,11 @@ def test_stolen_tokens_command_no_engine(attacked: Attacked) -> None:
     assert attacked.call("sync", model, token=RELAY).status_code == 401
 
     time.sleep(QUIET_SECONDS)
-    assert engine.held == {"a": SOURCE}
+    assert engine.loaded == {"a": SOURCE}
 
     attacked.api.delete(DYNAMO, MODEL, NAME)
     attacked.sync_until(lambda answer: bool(answer.get("finalized")), "finalize")
-    assert engine.held == {}
+    assert engine.loaded == {}
     late = attacked.call("sync", model)
     assert (late.status_code, "another generation" in late.text) == (429, True), late.text
 

@@ -15,9 +15,10 @@ from werkzeug.serving import WSGIRequestHandler, make_server
 
 from hooks.ground import contract
 from hooks.ground.settings import parse_settings
-from hooks.server.app import Hook, create_app, respect_locks, served_hooks
+from hooks.server.app import create_app
 from hooks.server.clients.api_server import ApiServer
-from hooks.server.clients.namespace_locks import LockReader, Look, OwnLock, keep_once
+from hooks.server.clients.namespace_locks import FindClaim, LockReader, OwnLock, renew_once
+from hooks.server.routes import Hook, respect_locks, served_hooks
 from tests.cluster.admission import (
     ONLY_THE_WEBHOOK_KNOWS,
     Certificates,
@@ -93,7 +94,7 @@ class Silent(WSGIRequestHandler):
 
 
 @contextmanager
-def installation(look: Look, **settings: str) -> Iterator[Installation]:
+def installation(look: FindClaim, **settings: str) -> Iterator[Installation]:
     """The project's hooks in a thread of the tests, with a lock that the test holds in its hands."""
     read = parse_settings({}, settings)
     served, left = set[str](), set[str]()
@@ -149,7 +150,7 @@ def lock(server: ApiServer, team: ApiClient) -> OwnLock:
         process="pod-1",
         is_alone=True,
     )
-    made.keep()
+    made.renew()
     return made
 
 
@@ -188,7 +189,7 @@ def webhooks(
 def whole(admin: ApiClient, metacontroller: HttpServer, server: ApiServer, clock: Clock) -> Iterator[Installation]:
     """The installation that serves the whole cluster and minds the locks of others."""
     reader = LockReader(server=server, clock=clock)
-    with installation(reader.look) as started, running_controllers(admin, started.url):
+    with installation(reader.find_claim) as started, running_controllers(admin, started.url):
         yield started
 
 
@@ -201,12 +202,12 @@ def restricted(
 
     def keep() -> None:
         while not stop.wait(1):
-            keep_once(lock, stop.is_set)
+            renew_once(lock, stop.is_set)
 
     keeper = threading.Thread(target=keep)
     keeper.start()
     with (
-        installation(lock.look, installation=TEAM, installation_namespace=TEAM) as started,
+        installation(lock.find_claim, installation=TEAM, installation_namespace=TEAM) as started,
         running_controllers(admin, started.url, installation=TEAM),
     ):
         yield started
@@ -387,13 +388,13 @@ def test_restricted_installation_holds_its_lease_and_lets_it_go(
     assert held is not None
     assert held["spec"]["holderIdentity"] == lock.holder
     reader = LockReader(server=server, clock=lambda: datetime.now(UTC))
-    hold = reader.look(TEAM)
+    hold = reader.find_claim(TEAM)
     assert hold is not None
     assert lock.holder in hold.reason
     before = held["spec"]["renewTime"]
     wait_for(lambda: (team.get(*LEASE) or {})["spec"]["renewTime"] != before, "the Lease is renewed")
     another = replace(lock, process="pod-2")
-    another.keep()
+    another.renew()
     assert (team.get(*LEASE) or {})["spec"]["holderIdentity"] == another.holder
     another.release()
     wait_for(
@@ -408,8 +409,8 @@ def test_account_files_are_read_anew(server: ApiServer, tmp_path: Path) -> None:
     token.write_text("wrong")
     renewed = replace(server, token_file=token)
     reader = LockReader(server=renewed, clock=lambda: datetime.now(UTC))
-    hold = reader.look("anywhere")
+    hold = reader.find_claim("anywhere")
     assert hold is not None
     assert not hold.is_certain
     token.write_text(server.token_file.read_text())
-    assert LockReader(server=renewed, clock=lambda: datetime.now(UTC)).look("anywhere") is None
+    assert LockReader(server=renewed, clock=lambda: datetime.now(UTC)).find_claim("anywhere") is None

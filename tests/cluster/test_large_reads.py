@@ -14,7 +14,7 @@ from hooks.ground.k8s.pod_reasons import SUMMARY
 from hooks.server.clients.api_server import ApiServer
 from hooks.server.clients.query_reader import QueryReader
 from hooks.server.clients.workload_pods import MOST_WHOLE, POD_BYTES, SMALL_BYTES, TABLE_BYTES
-from hooks.server.exchange.asking import MIB
+from hooks.server.exchange.http_client import MIB
 from hooks.wire.metacontroller.protocol import ObjectQuery
 from tests.cluster.api_client import ApiClient, wait_for
 from tests.cluster.control_plane import READING_ACCOUNT, ControlPlane

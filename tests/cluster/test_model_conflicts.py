@@ -10,7 +10,8 @@ from werkzeug.serving import make_server
 
 from hooks.ground.settings import parse_settings
 from hooks.ground.settings.facts import Facts
-from hooks.server.app import create_app, served_hooks
+from hooks.server.app import create_app
+from hooks.server.routes import served_hooks
 from hooks.wire.metacontroller.protocol import SyncAnswer, SyncRequest
 from tests.cluster.api_client import ApiClient, wait_for
 from tests.cluster.dynamo import DYNAMO, MODEL, condition, running_controllers

@@ -86,7 +86,7 @@ class Engines:
     def holders(self) -> list[str]:
         """The pods whose engines hold the adapter."""
         self.follow()
-        return sorted(name for name, engine in self.by_pod.items() if ADAPTER in engine.held)
+        return sorted(name for name, engine in self.by_pod.items() if ADAPTER in engine.loaded)
 
 
 @pytest.fixture
@@ -136,7 +136,7 @@ def test_adapter_is_loaded_on_every_engine(api: ApiClient, engines: Engines) -> 
 
 def test_engine_that_lost_the_adapter_gets_it_again(api: ApiClient, engines: Engines) -> None:
     wait_until_loaded(api, engines, 2)
-    next(iter(engines.by_pod.values())).held.clear()
+    next(iter(engines.by_pod.values())).loaded.clear()
     wait_for(lambda: len(engines.holders()) == 2, "the lost adapter is loaded again")
     wait_until_loaded(api, engines, 2)
 

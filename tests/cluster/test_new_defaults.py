@@ -5,8 +5,9 @@ from typing import Any
 import orjson
 
 from hooks.ground import contract
-from hooks.wire.policy import held
+from hooks.wire.policy import rendering_mark
 from tests.cluster.api_client import ApiClient, wait_for
+from tests.cluster.control_plane import ControlPlane
 from tests.cluster.dynamo import (
     COMPONENT,
     DYNAMO,
@@ -18,6 +19,7 @@ from tests.cluster.dynamo import (
     wait_until_ready,
 )
 from tests.cluster.programs import HttpServer
+from tests.cluster.upgrade_plans import plan_upgrade
 from tests.contract.backend import Manifest
 
 NAME, FRONTEND = "vllm-agg", "vllm-agg-frontend"
@@ -25,7 +27,7 @@ OF_BEFORE = "of-before"
 
 
 def test_pods_wait_with_new_defaults_until_their_spec_changes(
-    api: ApiClient, admin: ApiClient, metacontroller: HttpServer, acting_url: str
+    api: ApiClient, admin: ApiClient, metacontroller: HttpServer, acting_url: str, plane: ControlPlane
 ) -> None:
     assert metacontroller
     with running_controllers(admin, acting_url):
@@ -35,8 +37,14 @@ def test_pods_wait_with_new_defaults_until_their_spec_changes(
     make_it_of_before(api)
     wait_for(lambda: is_rolled_out(api), "the pods are those of before")
     before = pods(api)
+    said = plan_upgrade(plane, api.namespace)
+    assert [(one["name"], one["pods"], one["before"]) for one in said["held"]] == [(FRONTEND, 1, False)]
+    assert said["restarts"] == 0
+    assert [c["type"] for one in said["statuses"] if not one["passing"] for c in one["conditions"]] == ["Held"]
     with running_controllers(admin, acting_url):
         wait_for(lambda: bool(condition(the_graph(api, NAME), "Held")), "the graph says what waits")
+        again = plan_upgrade(plane, api.namespace)
+        assert (again["changed"], [one["before"] for one in again["held"]]) == (False, [True])
         assert FRONTEND in condition(the_graph(api, NAME), "Held")["message"]
         assert condition(the_graph(api, NAME), "Ready")["status"] == "True"
         scale(api, 2)
@@ -97,9 +105,9 @@ def make_it_of_before(api: ApiClient) -> None:
     """Give the pods another label, as if revision 0 had applied it for the present spec."""
     live = deployment(api)
     applied = orjson.loads(live["metadata"]["annotations"][contract.ANNOTATION_LAST_APPLIED])
-    mark = held.read_mark(applied)
+    mark = rendering_mark.read_mark(applied)
     assert mark is not None
-    changed = held.mark(_with_label(applied), mark.digest, held.FOREIGN_REVISION)
+    changed = rendering_mark.mark(_with_label(applied), mark.digest, rendering_mark.FOREIGN_REVISION)
     annotations = {
         contract.ANNOTATION_RENDERING: changed["metadata"]["annotations"][contract.ANNOTATION_RENDERING],
         contract.ANNOTATION_LAST_APPLIED: orjson.dumps(changed).decode(),

@@ -11,7 +11,7 @@ import yaml
 from hooks.model.prober.messages import Term
 from hooks.server.clients.api_server import ApiServer
 from hooks.server.clients.prober_client import ProberClient
-from hooks.server.clients.prober_lease import LEASE_SECONDS, TERM_ANNOTATION, SharedLease, Standing
+from hooks.server.clients.prober_lease import LEASE_SECONDS, TERM_ANNOTATION, LeaseState, SharedLease
 from tests.cluster.api_client import ApiClient
 from tests.cluster.control_plane import ADMIN, ControlPlane
 from tests.waiting import PATIENCE
@@ -62,32 +62,32 @@ def test_pods_take_renew_give_up_and_take_over_the_lease(account: ApiServer, api
         for number, prober in enumerate(probers)
     ]
 
-    def tick(pod: int, after: float = 2, *, drains: bool = False) -> Standing:
+    def tick(pod: int, after: float = 2, *, drains: bool = False) -> LeaseState:
         seconds[0] += after
-        pods[pod].keep(lambda: drains)
-        return pods[pod].look()
+        pods[pod].renew(lambda: drains)
+        return pods[pod].find_state()
 
     for _ in range(LEASE_SECONDS // 2 + 3):
         standing = tick(0)
-    assert standing == Standing(is_own=True)
-    assert tick(1) == Standing(url="http://10.0.0.1:8080")
-    assert tick(0, drains=True) == Standing()
+    assert standing == LeaseState(is_own=True)
+    assert tick(1) == LeaseState(url="http://10.0.0.1:8080")
+    assert tick(0, drains=True) == LeaseState()
     assert probers[0].terms[-1] == Term(number=2)
-    assert tick(1) == Standing(is_own=True)
-    assert tick(0, 2) == Standing(url="http://10.0.0.2:8080")
+    assert tick(1) == LeaseState(is_own=True)
+    assert tick(0, 2) == LeaseState(url="http://10.0.0.2:8080")
     for _ in range(LEASE_SECONDS // 2 + 3):
         standing = tick(0)
-    assert standing == Standing(is_own=True), "the other pod did not renew it"
+    assert standing == LeaseState(is_own=True), "the other pod did not renew it"
     assert [{term.number for term in prober.terms} for prober in probers] == [{1, 2, 3}, {1}]
     found = api.get("coordination.k8s.io/v1", "Lease", NAME)
     assert found is not None
     assert (found["spec"]["leaseTransitions"], found["metadata"]["annotations"][TERM_ANNOTATION]) == (3, "3")
 
     api.delete("coordination.k8s.io/v1", "Lease", NAME)
-    assert tick(0) == Standing(), "it was made anew"
+    assert tick(0) == LeaseState(), "it was made anew"
     for _ in range(LEASE_SECONDS // 2 + 3):
         standing = tick(0)
-    assert standing == Standing(is_own=True)
+    assert standing == LeaseState(is_own=True)
     assert probers[0].terms[-1].number == 4
 
 
@@ -99,5 +99,5 @@ def test_without_the_role_the_fault_names_the_right(account: ApiServer, api: Api
         name="another-lease",
         holder="pod-0 http://10.0.0.1:8080",
     )
-    lease.keep(lambda: False)
-    assert 'cannot get resource "leases"' in lease.look().fault
+    lease.renew(lambda: False)
+    assert 'cannot get resource "leases"' in lease.find_state().fault

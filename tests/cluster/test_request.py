@@ -20,8 +20,8 @@ from tests.cluster.programs import HttpServer, hooks_server
 from tests.contract.backend import ApiRefused, Manifest, Propagation, Write
 from tests.ports import free_port
 from tests.request import jobs, world
-from tests.request.test_asked import stored
 from tests.request.test_profiled import ASKED, FOLDER, FOUND, IMAGE
+from tests.request.test_profiler_spec import stored
 from tests.waiting import stretch
 
 NAME = world.NAME

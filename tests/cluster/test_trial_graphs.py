@@ -19,7 +19,7 @@ from tests.contract.backend import ApiRefused, Manifest, Propagation
 from tests.installation import named, plain
 from tests.ports import free_port
 from tests.request import jobs
-from tests.request.test_asked import beta
+from tests.request.test_profiler_spec import beta
 from tests.request.trial_graphs import COMPONENTS, NAME, selectors, trial_graph
 
 OTHER = "vllm-agg-77777777-1111"

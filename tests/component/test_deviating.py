@@ -10,7 +10,7 @@ from hooks.ground import contract
 from hooks.ground.k8s.types import Manifest
 from hooks.wire.metacontroller.effects import Event
 from hooks.wire.metacontroller.protocol import SyncAnswer
-from hooks.wire.policy.standing import GRACE_SECONDS
+from hooks.wire.policy.deviation_age import GRACE_SECONDS
 from tests import make
 from tests.component.render import answer
 from tests.component.test_explain import unschedulable

@@ -8,7 +8,7 @@ import pytest
 from hooks.ground import contract
 from hooks.ground.k8s.types import Json, Manifest, annotations_of, labels_of, name_of
 from hooks.wire.metacontroller.protocol import SyncAnswer
-from hooks.wire.policy import held
+from hooks.wire.policy import rendering_mark
 from tests import make
 from tests.component.groups import INSTALLED, SETS, main, spec
 from tests.component.render import answer, only
@@ -196,7 +196,7 @@ def test_held_set_follows_its_replicas() -> None:
 
 
 def _of_an_older_revision(child: Manifest) -> Manifest:
-    mark, group = held.read_mark(child), child["spec"]["leaderWorkerTemplate"]
+    mark, group = rendering_mark.read_mark(child), child["spec"]["leaderWorkerTemplate"]
     assert mark is not None
     pods: dict[str, Json] = {
         field: {**group[field], "spec": {**group[field]["spec"], "priorityClassName": "of-before"}}
@@ -207,7 +207,9 @@ def _of_an_older_revision(child: Manifest) -> Manifest:
         key: value for key, value in annotations_of(applied).items() if key != contract.ANNOTATION_LAST_APPLIED
     }
     applied["metadata"] = {**applied["metadata"], "annotations": annotations}
-    return make.observed(held.mark(applied, mark.digest, held.RENDERING_REVISION - 1), status=child["status"])
+    return make.observed(
+        rendering_mark.mark(applied, mark.digest, rendering_mark.RENDERING_REVISION - 1), status=child["status"]
+    )
 
 
 def set_status(replicas: int, ready: int, **fields: Any) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from hooks.ground.k8s.types import Manifest
-from hooks.wire.policy.held import RENDERING_REVISION
+from hooks.wire.policy.rendering_mark import RENDERING_REVISION
 from tests import make
 from tests.component.render import answer, deployment, only
 

@@ -9,7 +9,8 @@ from flask.testing import FlaskClient
 from hooks.component.change.removal import finalize, wanted_drop
 from hooks.ground.k8s.types import Manifest
 from hooks.ground.settings.facts import Facts
-from hooks.server.app import all_hooks, create_app
+from hooks.server.app import create_app
+from hooks.server.routes import all_hooks
 from hooks.wire.metacontroller.effects import DropReport, EtcdPrefixDrop, Event
 from hooks.wire.metacontroller.protocol import SyncAnswer, SyncRequest
 from tests import make

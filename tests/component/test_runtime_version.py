@@ -13,7 +13,7 @@ from hooks.component.image.runtime_version import (
 )
 from hooks.ground.k8s.types import Manifest
 from hooks.language.api.component_spec import ComponentSpec
-from hooks.wire.policy.held import digest_component, mark, read_mark
+from hooks.wire.policy.rendering_mark import digest_component, mark, read_mark
 from tests import make
 from tests.component.render import answer, children, deployment, env, main, only, pod
 

@@ -8,7 +8,7 @@ import pytest
 from hooks.component.plan.selection import find_unselected
 from hooks.ground import contract
 from hooks.ground.k8s.types import Manifest
-from hooks.wire.policy import held
+from hooks.wire.policy import rendering_mark
 from tests import make
 from tests.component.render import answer
 
@@ -21,11 +21,11 @@ def with_pods_of(children: list[Manifest], namespace: str) -> list[Manifest]:
     for child in children:
         if child["kind"] != "Deployment":
             continue
-        mark = held.read_mark(child)
+        mark = rendering_mark.read_mark(child)
         assert mark is not None
         changed = copy.deepcopy(child)
         changed["spec"]["template"]["metadata"]["labels"][contract.LABEL_NAMESPACE] = namespace
-        marked = held.mark(changed, mark.digest, held.FOREIGN_REVISION)
+        marked = rendering_mark.mark(changed, mark.digest, rendering_mark.FOREIGN_REVISION)
         found.append(make.observed(marked, status=make.deployment_status(2)))
     return found
 

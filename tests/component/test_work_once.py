@@ -42,7 +42,7 @@ def running(spec: dict[str, Any] = SPEC, **status: Any) -> list[Manifest]:
 
 
 def built() -> int:
-    return sync.plan_on.cache_info().misses
+    return sync.plan_on.misses
 
 
 def test_component_whose_status_changes_is_built_once() -> None:
@@ -95,7 +95,7 @@ def test_every_observed_fact_but_progress_is_part_of_the_grounds() -> None:
         "registry_secrets": [(), *((RegistrySecret(name=n, hosts=frozenset({h})),) for n, h in ("ab", "ac", "db"))],
         "has_virtual_services": [True, False],
         "has_leader_worker_sets": [True, False],
-        "origin": [None, "", "1.5.0"],
+        "operator_release": [None, "", "1.5.0"],
     }
     assert {*others, "pods", "reads_pods", "pods_fault"} == {field.name for field in fields(ObservedComponent)}
     for name, values in others.items():

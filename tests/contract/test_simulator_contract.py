@@ -89,11 +89,11 @@ class SimulatedBackend:
 
     @contextmanager
     def late_news_of_parents(self) -> Iterator[None]:
-        self.cluster.hold_news(THING)
+        self.cluster.delay_news(THING)
         try:
             yield
         finally:
-            self.cluster.hold_news()
+            self.cluster.delay_news()
 
     def mark(self) -> int:
         return len(self.cluster.writes)

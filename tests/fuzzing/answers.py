@@ -38,7 +38,7 @@ from hooks.server.clients.namespace_locks import LockReader
 from hooks.server.clients.pod_reader import PodReader
 from hooks.server.clients.prober_client import ProberClient
 from hooks.server.clients.query_reader import QueryReader
-from hooks.server.exchange.asking import HttpClient
+from hooks.server.exchange.http_client import HttpClient
 from hooks.wire.metacontroller.effects import EffectSource, EtcdPrefixDrop, ScalePodClique, WriteBackReplicas
 from hooks.wire.metacontroller.protocol import ObjectQuery
 from hooks.wire.policy.conditions import reference_of
@@ -215,7 +215,7 @@ def _carry_out(server: ApiServer, _transport: HTTPAdapter) -> Iterator[str]:
 
 
 def _read_lease(server: ApiServer, _transport: HTTPAdapter) -> Iterator[str]:
-    hold = LockReader(server=server, clock=lambda: make.NOW).look("team-a")
+    hold = LockReader(server=server, clock=lambda: make.NOW).find_claim("team-a")
     yield hold.reason if hold else ""
 
 

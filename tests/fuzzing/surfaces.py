@@ -17,7 +17,6 @@ from requests.adapters import HTTPAdapter
 from urllib3 import HTTPResponse
 
 from hooks.ground.settings import parse_settings
-from hooks.language.crds import find_faults
 from hooks.model.prober.calls import CallOutcome, EngineAnswer
 from hooks.model.prober.limits import Limits
 from hooks.model.prober.messages import (
@@ -34,7 +33,7 @@ from hooks.server.admission.rules import DEFAULTS, RULES
 from hooks.server.prober.app import create_prober_app
 from hooks.server.prober.dispatcher import Dispatcher
 from hooks.server.prober.lora_api import list_adapters, load_adapter, unload_adapter
-from hooks.server.serving.origin import CallOrigin
+from hooks.server.serving.call_id import CallId
 from tests.fuzzing.answers import answer_seeds, open_answers
 from tests.fuzzing.giving import (
     MOST_WORDS,
@@ -50,6 +49,7 @@ from tests.fuzzing.giving import (
 )
 from tests.fuzzing.mutations import Path as Place
 from tests.fuzzing.yaml_texts import open_yaml, yaml_seeds
+from tests.language.api.conversion.taken import refusals
 from tests.model.parts import app_asking
 from tests.reviews import conversion_review, review
 
@@ -77,7 +77,7 @@ def hook_seeds() -> list[Seed]:
     ]
 
 
-def _report_loaded(request: LoadRequest, _origin: CallOrigin) -> LoadReport:
+def _report_loaded(request: LoadRequest, _origin: CallId) -> LoadReport:
     entries = (EndpointReport(address=one.address, phase=AdapterPhase.LOADED) for one in request.targets)
     return LoadReport(endpoints=tuple(entries))
 
@@ -206,16 +206,16 @@ def _check_conversion(response: Mapping[str, Any], asked: Mapping[str, Any]) -> 
         if len(converted) != len(asked["objects"]):
             raise Broken("the answer has another number of objects")
         for before, after in zip(asked["objects"], converted, strict=True):
-            if _is_accepted(before) and (faults := find_faults(after)):
+            if _is_accepted(before) and (faults := refusals(after)):
                 raise Broken(f"what is accepted before is refused after: {faults[0].sentence}")
     elif not result["message"].strip():
         raise Broken("failed without a word")
 
 
 def _is_accepted(found: Any) -> bool:
-    """Whether the schema takes an object; one that is nested too deeply for its reader is not judged."""
+    """Whether the API server takes an object; one that is nested too deeply for its reader is not judged."""
     try:
-        return not find_faults(found)
+        return not refusals(found)
     except ValueError:
         return False
 

@@ -1,4 +1,4 @@
-"""The surface of YAML: files, texts in ConfigMaps, kubeconfigs and recordings, as texts that need not stay YAML.
+"""The surface of YAML: files, texts in ConfigMaps, and kubeconfigs, as texts that need not stay YAML.
 
 Hostile texts are among the seeds: deep ones, wide ones, and those whose aliases multiply.
 """
@@ -18,10 +18,10 @@ from hooks.ground import contract
 from hooks.ground.k8s.yaml_reader import read_yaml
 from hooks.ground.settings import parse_settings
 from hooks.server.app import create_app
-from hooks.server.recording.blanking import Blanks, blank
 from hooks.tools.offline.manifests.directories import find_build_files, list_files
 from hooks.tools.operating.kubeconfig import InvalidKubeconfig, read_files, resolve_access
 from hooks.tools.operating.machines import InvalidNodes, read_machines_file
+from hooks.tools.operating.upgrade.dump import InvalidDump, build_world, read_dump
 from tests import hostile_yaml, make
 from tests.fuzzing.giving import Broken, Failures, Give, Seed, Terminal, check_words, describe_error, failures_kept
 from tests.fuzzing.mutations import Path as Place
@@ -73,15 +73,6 @@ configMapGenerator:
 - files: [a=b.yaml]
 helmCharts: [{valuesFile: values.yaml}]
 """
-_SECRETIVE = """\
-apiVersion: v1
-kind: ConfigMap
-data: {a: 2001-01-01, b: 0x1f, c: 1e3}
-env: &e
-- {name: P, value: s3cret}
-- {name: Q, value: 12}
-envs: *e
-"""
 
 
 def yaml_seeds() -> list[Seed]:
@@ -93,7 +84,7 @@ def yaml_seeds() -> list[Seed]:
         "reader": examples,
         "output": [*examples[::4], *outputs * 9],
         "running": [*examples[::4], *outputs * 9],
-        "recording": [*examples[::2], *[("variables", _SECRETIVE)] * 10],
+        "dump": examples[::2],
         "kubeconfig": [("kubeconfig", _KUBECONFIG)] * 16,
         "nodes": [("nodes", _NODES)] * 12,
         "directory": [("kustomization", _KUSTOMIZATION)] * 8,
@@ -130,7 +121,7 @@ def open_yaml() -> Iterator[Give]:
             "reader": _give_to_reader,
             "output": _give_as_output(_PROFILED, failures),
             "running": _give_as_output(_RUNNING, failures),
-            "recording": _give_to_recording,
+            "dump": lambda body: _give_as_dump(Path(folder) / "dump.yaml", body),
             "kubeconfig": lambda body: _give_as_kubeconfig(Path(folder) / "config", body),
             "nodes": lambda body: _give_as_nodes(Path(folder) / "nodes.yaml", body),
             "directory": lambda body: _give_as_directory(Path(folder) / "d", body),
@@ -205,11 +196,12 @@ def _read_state(answer: Mapping[str, Any]) -> tuple[str, list[tuple[str, str]]]:
     return status["state"], [(condition["type"], condition["status"]) for condition in status["conditions"]]
 
 
-def _give_to_recording(body: bytes) -> None:
-    text = body.decode(errors="replace")
-    found = blank({"kind": "ConfigMap", "data": {"a": text}}, Blanks(b"key"))["data"]["a"]
-    if not isinstance(found, str):
-        raise Broken("the blanked text is no text")
+def _give_as_dump(path: Path, body: bytes) -> None:
+    path.write_bytes(body)
+    try:
+        build_world(read_dump([path]), ())
+    except InvalidDump as error:
+        _check_words(str(error))
 
 
 def _give_as_kubeconfig(path: Path, body: bytes) -> None:

@@ -12,7 +12,7 @@ from hooks.ground.settings import parse_settings
 from hooks.ground.settings.facts import Facts
 from hooks.wire.metacontroller.effects import Event
 from hooks.wire.metacontroller.protocol import SyncAnswer
-from hooks.wire.policy.standing import GRACE_SECONDS
+from hooks.wire.policy.deviation_age import GRACE_SECONDS
 from tests import make
 from tests.graph import test_grove as grove
 from tests.graph import world

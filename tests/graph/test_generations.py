@@ -8,7 +8,7 @@ import pytest
 from hooks.graph.seen.upstream_generations import Generations, find_generations, generation_of
 from hooks.ground import contract
 from hooks.ground.k8s.types import Manifest, labels_of, name_of
-from hooks.wire.policy import held
+from hooks.wire.policy import rendering_mark
 from tests import make
 from tests.graph import world
 
@@ -25,7 +25,7 @@ def of_generation(graph: Manifest, digits: str, created: str = "2026-01-01T00:00
     """The children of the graph with components as the Go operator rendered them, taken over as they are."""
     found: list[Manifest] = []
     for child in world.ask(graph).children:
-        mark = held.read_mark(child)
+        mark = rendering_mark.read_mark(child)
         if child["kind"] != contract.COMPONENT.kind or mark is None:
             found.append(make.observed(child))
             continue
@@ -34,7 +34,9 @@ def of_generation(graph: Manifest, digits: str, created: str = "2026-01-01T00:00
         name = f"{name_of(child)}-{digits}" if is_worker else name_of(child)
         metadata = {**child["metadata"], "name": name, "labels": labels}
         spec = {**child["spec"], "envs": [OF_BEFORE, *child["spec"].get("envs", ())]}
-        marked = held.mark({**child, "metadata": metadata, "spec": spec}, mark.digest, held.FOREIGN_REVISION)
+        marked = rendering_mark.mark(
+            {**child, "metadata": metadata, "spec": spec}, mark.digest, rendering_mark.FOREIGN_REVISION
+        )
         live = make.observed(marked)
         live["metadata"]["creationTimestamp"] = created
         found.append(live)

@@ -13,7 +13,7 @@ from hooks.wire.metacontroller.children import Children
 from hooks.wire.metacontroller.controllers import declared_kinds
 from hooks.wire.metacontroller.effects import Effect, ScalePodClique
 from hooks.wire.metacontroller.protocol import CustomizeRequest, SyncAnswer
-from hooks.wire.policy.held import RENDERING_REVISION
+from hooks.wire.policy.rendering_mark import RENDERING_REVISION
 from tests import make
 from tests.graph import world
 

@@ -6,7 +6,7 @@ import pytest
 
 from hooks.graph.plan.path import may_take_grove, takes_grove
 from hooks.graph.rules.validate import review_graph
-from hooks.graph.seen.standing_path import GraphPath, find_standing_path, read_reported_path
+from hooks.graph.seen.live_path import GraphPath, find_live_path, read_reported_path
 from hooks.ground import contract
 from hooks.ground.k8s import kinds
 from hooks.ground.k8s.types import Manifest
@@ -63,7 +63,7 @@ def deleting(children: list[Manifest]) -> list[Manifest]:
 # The choice
 
 
-@pytest.mark.parametrize("standing", [None, GROVE, COMPONENTS])
+@pytest.mark.parametrize("live_path", [None, GROVE, COMPONENTS])
 @pytest.mark.parametrize(
     ("annotation", "wanted"),
     [
@@ -78,12 +78,12 @@ def deleting(children: list[Manifest]) -> list[Manifest]:
     ],
 )
 def test_annotation_decides_then_the_path_it_runs_on_and_a_new_graph_takes_grove(
-    annotation: str | None, wanted: GraphPath | None, standing: GraphPath | None
+    annotation: str | None, wanted: GraphPath | None, live_path: GraphPath | None
 ) -> None:
     annotations = {} if annotation is None else {ANNOTATION: annotation}
-    expected = wanted or standing or GROVE
-    assert takes_grove(annotations, DECLARED, standing) is (expected is GROVE)
-    assert not takes_grove(annotations, frozenset(), standing)
+    expected = wanted or live_path or GROVE
+    assert takes_grove(annotations, DECLARED, live_path) is (expected is GROVE)
+    assert not takes_grove(annotations, frozenset(), live_path)
 
 
 LIVE: Manifest = {"metadata": {"name": "x"}}
@@ -92,7 +92,7 @@ DEPLOYMENTS, CLIQUES = status("Deployment"), status("PodClique")
 
 
 @pytest.mark.parametrize(
-    ("components", "sets", "reported", "standing"),
+    ("components", "sets", "reported", "live_path"),
     [
         ([], [], {}, None),
         ([LIVE], [], {}, COMPONENTS),
@@ -115,9 +115,9 @@ DEPLOYMENTS, CLIQUES = status("Deployment"), status("PodClique")
     ],
 )
 def test_standing_path_is_that_of_the_objects_and_else_that_of_the_status(
-    components: list[Manifest], sets: list[Manifest], reported: Any, standing: GraphPath | None
+    components: list[Manifest], sets: list[Manifest], reported: Any, live_path: GraphPath | None
 ) -> None:
-    assert find_standing_path(components, sets, reported) is standing
+    assert find_live_path(components, sets, reported) is live_path
 
 
 @pytest.mark.parametrize(
@@ -249,7 +249,7 @@ PROVIDER = contract.ANNOTATION_WORKLOAD_PROVIDER
 
 
 @pytest.mark.parametrize(
-    ("annotations", "standing", "by_grove"),
+    ("annotations", "live_path", "by_grove"),
     [
         ({PROVIDER: "component"}, None, False),
         ({PROVIDER: "grove"}, None, True),
@@ -260,7 +260,7 @@ PROVIDER = contract.ANNOTATION_WORKLOAD_PROVIDER
     ],
 )
 def test_provider_of_a_go_operator_counts_for_a_new_graph_alone(
-    annotations: dict[str, str], standing: GraphPath | None, by_grove: bool
+    annotations: dict[str, str], live_path: GraphPath | None, by_grove: bool
 ) -> None:
-    assert takes_grove(annotations, frozenset({kinds.POD_CLIQUE_SET}), standing) is by_grove
-    assert standing or may_take_grove(annotations) is by_grove
+    assert takes_grove(annotations, frozenset({kinds.POD_CLIQUE_SET}), live_path) is by_grove
+    assert live_path or may_take_grove(annotations) is by_grove

@@ -11,7 +11,7 @@ from hooks.component.image import runtime_version
 from hooks.graph.change import planning as graph_planning
 from hooks.ground import contract
 from hooks.ground.k8s.types import Json, Manifest, name_of
-from hooks.wire.policy import held
+from hooks.wire.policy import rendering_mark
 from tests import make
 from tests.component.render import answer, only
 from tests.graph import test_worker_generation as generations
@@ -29,7 +29,7 @@ def earlier_hooks(patch: pytest.MonkeyPatch) -> Iterator[None]:
     """Hooks of an earlier revision, which took every version of an image for a release of Dynamo."""
     with patch.context() as changed:
         changed.setattr(runtime_version, "_may_be_of_dynamo", lambda _version: True)
-        changed.setattr(held, "RENDERING_REVISION", held.RENDERING_REVISION - 1)
+        changed.setattr(rendering_mark, "RENDERING_REVISION", rendering_mark.RENDERING_REVISION - 1)
         _forget()
         yield
     _forget()

@@ -8,7 +8,7 @@ import pytest
 from hooks.ground import contract
 from hooks.ground.k8s.types import Manifest, labels_of, name_of
 from hooks.wire.metacontroller.protocol import SyncAnswer
-from hooks.wire.policy import held
+from hooks.wire.policy import rendering_mark
 from tests import make
 from tests.graph import world
 from tests.graph.test_worker_generation import (
@@ -192,13 +192,13 @@ def front_of(answer: SyncAnswer) -> Manifest:
 
 def _taken_over(child: Manifest) -> Manifest:
     """A component that the Go operator made: the generation of a worker is in its label alone."""
-    mark = held.read_mark(child)
+    mark = rendering_mark.read_mark(child)
     if mark is None:
         return child
     applied = json.loads(child["metadata"]["annotations"][contract.ANNOTATION_LAST_APPLIED])
     if labels_of(child)[contract.LABEL_COMPONENT] != "front":
         applied["metadata"]["labels"][HASH] = GO
-    found = make.observed(held.mark(applied, mark.digest, held.FOREIGN_REVISION))
+    found = make.observed(rendering_mark.mark(applied, mark.digest, rendering_mark.FOREIGN_REVISION))
     return {**found, "metadata": {**found["metadata"], "generation": 1}, "status": child["status"]}
 
 

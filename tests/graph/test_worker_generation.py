@@ -10,7 +10,7 @@ from hooks.ground import contract
 from hooks.ground.k8s import kinds
 from hooks.ground.k8s.types import Manifest, labels_of, name_of
 from hooks.wire.metacontroller.protocol import SyncAnswer
-from hooks.wire.policy import held
+from hooks.wire.policy import rendering_mark
 from tests import make
 from tests.graph import test_grove as grove
 from tests.graph import world
@@ -87,17 +87,19 @@ def _with_ready(child: Manifest) -> Manifest:
     return {**child, "status": {**child["status"], "service": counts}}
 
 
-def without_generation(children: Iterable[Manifest], revision: int = held.RENDERING_REVISION) -> list[Manifest]:
+def without_generation(
+    children: Iterable[Manifest], revision: int = rendering_mark.RENDERING_REVISION
+) -> list[Manifest]:
     """Live children as hooks without generations rendered them: neither label nor variable."""
     return [_bare(child, revision) for child in children]
 
 
 def _bare(child: Manifest, revision: int) -> Manifest:
-    mark = held.read_mark(child)
+    mark = rendering_mark.read_mark(child)
     if mark is None:
         return child
     applied = _drop(json.loads(child["metadata"]["annotations"][contract.ANNOTATION_LAST_APPLIED]))
-    found = make.observed(held.mark(applied, mark.digest, revision))
+    found = make.observed(rendering_mark.mark(applied, mark.digest, revision))
     metadata = {**found["metadata"], "generation": child["metadata"]["generation"]}
     return {**found, "metadata": metadata, **({"status": child["status"]} if "status" in child else {})}
 
@@ -200,7 +202,7 @@ def test_deleted_component_of_a_worker_gets_the_generation_of_the_others() -> No
 
 
 @on_each_path
-@pytest.mark.parametrize("revision", [held.RENDERING_REVISION - 1, held.RENDERING_REVISION])
+@pytest.mark.parametrize("revision", [rendering_mark.RENDERING_REVISION - 1, rendering_mark.RENDERING_REVISION])
 def test_running_graph_is_left_alone_by_an_upgrade(revision: int, installed: tuple[str, ...]) -> None:
     children = without_generation(settle((), ask(SERVICES, installed=installed)), revision)
     restarted = {"prefill": worker(extraPodMetadata=RESTARTED)}
@@ -307,11 +309,11 @@ def of_go(children: Iterable[Manifest], digits: str = GO) -> list[Manifest]:
 
 
 def _foreign(child: Manifest) -> Manifest:
-    mark = held.read_mark(child)
+    mark = rendering_mark.read_mark(child)
     if mark is None:
         return child
     applied = json.loads(child["metadata"]["annotations"][contract.ANNOTATION_LAST_APPLIED])
-    found = make.observed(held.mark(applied, mark.digest, held.FOREIGN_REVISION))
+    found = make.observed(rendering_mark.mark(applied, mark.digest, rendering_mark.FOREIGN_REVISION))
     return {**child, "metadata": {**child["metadata"], "annotations": found["metadata"]["annotations"]}}
 
 

@@ -10,7 +10,7 @@ from hooks.ground import contract
 from hooks.ground.k8s import kinds
 from hooks.ground.k8s.types import Json, Manifest, name_of
 from hooks.wire.metacontroller.protocol import SyncAnswer
-from hooks.wire.policy import held
+from hooks.wire.policy import rendering_mark
 from tests import make
 from tests.component import render
 from tests.graph import test_grove as grove
@@ -138,7 +138,7 @@ def of_before(services: dict[str, Any], *, installed: Iterable[str] = ()) -> lis
 def _without_class(child: Manifest) -> Manifest:
     if child["kind"] == POOL:
         return {**child, "spec": {**child["spec"], "selector": {"matchLabels": BY_TYPE}}}
-    mark = held.read_mark(child)
+    mark = rendering_mark.read_mark(child)
     if mark is None:
         return child
     text = (
@@ -147,7 +147,7 @@ def _without_class(child: Manifest) -> Manifest:
         .replace('"componentType": "decode"', '"componentType": "worker"')
     )
     assert CLASS not in text
-    return held.mark(json.loads(text), mark.digest, mark.revision - 1)
+    return rendering_mark.mark(json.loads(text), mark.digest, mark.revision - 1)
 
 
 @pytest.mark.parametrize("installed", PATHS.values(), ids=PATHS)

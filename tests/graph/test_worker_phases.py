@@ -15,14 +15,14 @@ from hooks.graph.workers.phases import (
     Fact,
     LiveWorkers,
     OldPods,
-    Step,
+    RolloutStep,
     find_choice,
     find_old_pods,
     find_step,
 )
 
 F, W = Fact, LiveWorkers
-OF_CHOICES = (F.HIDDEN, F.AT_SPECS, F.ASKED, F.UNCHANGED, F.SEEN_AS_BEFORE)
+OF_CHOICES = (F.HIDDEN, F.AT_SPECS, F.NEW_DEFAULTS, F.UNCHANGED, F.SEEN_AS_BEFORE)
 OF_STEPS = (F.GENERATION, F.FIRST, F.BLIND, F.ONE_SET, F.SERVING, F.LEFT)
 OF_PODS = (F.THERE, F.NOBODY_LEFT, F.UNWRITTEN, F.UNSEEN, F.COUNTED, F.SETTLED)
 Situation = tuple[LiveWorkers | None, frozenset[Fact]]
@@ -50,7 +50,7 @@ TABLES: dict[str, tuple[Any, list[Situation]]] = {
 }
 
 
-def decide(table: str, found: Situation) -> Choice | Step | OldPods:
+def decide(table: str, found: Situation) -> Choice | RolloutStep | OldPods:
     workers, facts = found
     if table == "CHOICES":
         assert workers is not None
@@ -70,7 +70,7 @@ def test_every_row_is_needed(table: str, monkeypatch: pytest.MonkeyPatch) -> Non
 @pytest.mark.parametrize("table", TABLES)
 def test_every_outcome_has_a_row_and_every_fact_is_asked(table: str) -> None:
     rows, _ = TABLES[table]
-    outcomes = {"CHOICES": set(Choice), "STEPS": set(Step), "OLD_PODS": set(OldPods)}
+    outcomes = {"CHOICES": set(Choice), "STEPS": set(RolloutStep), "OLD_PODS": set(OldPods)}
     asked = {"CHOICES": OF_CHOICES, "STEPS": OF_STEPS, "OLD_PODS": OF_PODS}
     assert {row.then for row in rows} == outcomes[table]
     assert {fact for row in rows for fact in row.facts} == set(asked[table])
@@ -97,7 +97,7 @@ def test_workers_keep_what_they_have_only_while_it_is_one_and_nothing_changes() 
 def test_who_is_unchanged_and_seen_as_before_keeps_what_it_has_unless_new_defaults_are_let_in() -> None:
     calm = frozenset({F.UNCHANGED, F.SEEN_AS_BEFORE})
     for workers, is_hidden, is_asked in product((W.WITHOUT, W.SAME), (False, True), (False, True)):
-        facts = calm | ({F.HIDDEN} if is_hidden else set()) | ({F.ASKED} if is_asked else set())
+        facts = calm | ({F.HIDDEN} if is_hidden else set()) | ({F.NEW_DEFAULTS} if is_asked else set())
         found = decide("CHOICES", (workers, facts))
         if workers is W.WITHOUT and is_hidden:
             assert found is Choice.NONE  # which is what they have
@@ -135,19 +135,19 @@ def test_workers_wait_only_for_their_first_generation_and_while_some_serve() -> 
     for found in STEP_SITUATIONS:
         _, facts = found
         waits = {F.GENERATION, F.FIRST, F.BLIND, F.SERVING} <= facts and F.ONE_SET not in facts
-        assert (decide("STEPS", found) is Step.FRONTENDS_FIRST) == waits
+        assert (decide("STEPS", found) is RolloutStep.FRONTENDS_FIRST) == waits
 
 
 def test_frontends_wait_while_workers_leave_their_generation() -> None:
     for found in STEP_SITUATIONS:
-        assert (decide("STEPS", found) is Step.WORKERS_FIRST) == (F.LEFT in found[1])
+        assert (decide("STEPS", found) is RolloutStep.WORKERS_FIRST) == (F.LEFT in found[1])
 
 
 def test_what_all_see_is_written_in_one_step() -> None:
     for found in STEP_SITUATIONS:
         _, facts = found
         if F.LEFT not in facts and not {F.GENERATION, F.FIRST, F.BLIND} <= facts:
-            assert decide("STEPS", found) is Step.ALL
+            assert decide("STEPS", found) is RolloutStep.ALL
 
 
 def test_pods_count_as_old_until_the_workload_says_that_they_are_not() -> None:

@@ -15,8 +15,9 @@ from hooks.model import sync as hook
 from hooks.model.prober.engine_rules import EngineRules
 from hooks.model.prober.messages import AdapterPhase, EndpointReport, LoadReport, LoadRequest
 from hooks.model.seen.pod_addresses import CheckAddresses
-from hooks.server.app import create_app, served_hooks
+from hooks.server.app import create_app
 from hooks.server.clients.model_questions import AskProber
+from hooks.server.routes import served_hooks
 from hooks.tools.offline.testing.prober import believe_addresses
 from hooks.wire.metacontroller.protocol import SyncAnswer, SyncRequest
 from hooks.wire.policy import identity

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from hooks.model.seen.pod_addresses import AddressVerdict, NamedAddress, judge_address, read_verdicts, write_verdicts
+from hooks.model.seen.pod_addresses import NamedAddress, judge_address
 
 CORRECT = "; correct the EndpointSlice, or let a Service's selector write it"
 
@@ -75,13 +75,3 @@ FOREIGN: dict[str, tuple[NamedAddress, Any, str]] = {
 @pytest.mark.parametrize(("asked", "found", "reason"), FOREIGN.values(), ids=FOREIGN)
 def test_foreign_address_is_not_called(asked: NamedAddress, found: Any, reason: str) -> None:
     assert judge_address(asked, found) == f"not called: {reason}{CORRECT}"
-
-
-def test_verdicts_are_written_and_read() -> None:
-    verdicts = {
-        named(): AddressVerdict(),
-        named(uid=""): AddressVerdict(refusal="a"),
-        named("x"): AddressVerdict(doubt="b", is_new=True),
-    }
-    assert read_verdicts(write_verdicts(verdicts)) == verdicts
-    assert read_verdicts(b"null") == {}

@@ -51,7 +51,7 @@ def test_upgraded_and_killed_pods_leave_adapters_loaded_and_another_pod_takes_ov
             killed.kill()
             (left,) = pods.running
             wait_for(lambda: holder_of(pods) == left.url, "the other pod takes over")
-            models[0].engine.held.clear()
-            wait_for(lambda: models[0].held == models[0].source, "a lost adapter is loaded again")
+            models[0].engine.loaded.clear()
+            wait_for(lambda: models[0].loaded == models[0].source, "a lost adapter is loaded again")
         assert counts_of(models) == [2, *[1] * 5]
         assert tally.untrue == set()

@@ -20,7 +20,7 @@ from hooks.server.clients.prober_client import ProberClient
 from hooks.server.clients.prober_token import TOKEN_VARIABLE, read_token
 from hooks.server.commands.prober import prober
 from hooks.server.commands.serve import serve
-from hooks.server.serving.origin import CallOrigin
+from hooks.server.serving.call_id import CallId
 
 BASE = "http://127.0.0.1:9191"
 URL = f"{BASE}/v1/models/default/m"
@@ -32,7 +32,7 @@ REPORT = LoadReport(endpoints=(EndpointReport(address="http://10.0.0.1:9090", ph
 def test_request_carries_token_and_sync_id(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(TOKEN_VARIABLE, "secret")
     responses.put(URL, body=write_message(REPORT))
-    assert ProberClient("http://127.0.0.1:9191/").ask(WANTED, CallOrigin(sync_id="id-1")) == REPORT
+    assert ProberClient("http://127.0.0.1:9191/").ask(WANTED, CallId(sync_id="id-1")) == REPORT
     sent = responses.calls[0].request
     assert isinstance(sent.body, bytes)
     assert read_message(sent.body, LoadRequest) == WANTED

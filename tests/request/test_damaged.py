@@ -12,10 +12,10 @@ from hooks.request.seen.profiler_output import NoOutput, NotEnded, OutputReady, 
 from hooks.request.seen.profiler_report import PHASES
 from hooks.server.commands.main import main
 from tests.request import world
-from tests.request.test_asked import beta
 from tests.request.test_graph_overrides import FOUND
 from tests.request.test_profiled import FOLDER
 from tests.request.test_profiler_output import ended, file, pod, task
+from tests.request.test_profiler_spec import beta
 from tests.request.test_sync_of_1_x import FILE, ask, kinds_of, profiled, status
 
 DAMAGED: dict[str, dict[str, Any]] = {

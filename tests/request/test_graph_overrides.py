@@ -8,7 +8,7 @@ from hooks.language.api.base import parse_parent
 from hooks.language.api.graph_request import GraphRequest
 from hooks.request.plan.finished_graph import finish_graph
 from hooks.request.seen.generated_graph import GeneratedObjects, read_output
-from tests.request.test_asked import stored
+from tests.request.test_profiler_spec import stored
 
 BETA, ALPHA = "nvidia.com/v1beta1", "nvidia.com/v1alpha1"
 KIND = "DynamoGraphDeployment"

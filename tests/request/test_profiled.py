@@ -17,8 +17,8 @@ from hooks.tools.offline.simulator.cluster import SimulatedCluster
 from hooks.tools.offline.simulator.workloads.profiler import Profiler
 from tests import make
 from tests.request import jobs
-from tests.request.test_asked import HARDWARE, stored
 from tests.request.test_profiler_output import STARTED, ended, task
+from tests.request.test_profiler_spec import HARDWARE, stored
 from tests.tools.offline.simulator.hooked import build_switchable
 
 FOLDER = Path(__file__).parent / "profiled"

@@ -77,7 +77,7 @@ def test_graph_and_its_config_maps_outlive_the_request(place: str, propagation: 
 
 def delete_late(cluster: SimulatedCluster, propagation: Propagation, *, with_graph_in: str = "") -> None:
     """Delete the request, and perhaps its graph; Metacontroller hears of the request's deletion after many syncs."""
-    cluster.hold_news(contract.GRAPH_REQUEST)
+    cluster.delay_news(contract.GRAPH_REQUEST)
     cluster.delete(contract.GRAPH_REQUEST, NAME, make.NAMESPACE, propagation)
     if with_graph_in:
         cluster.delete(contract.GRAPH, name_of(the_graph(cluster, with_graph_in)), with_graph_in)
@@ -85,7 +85,7 @@ def delete_late(cluster: SimulatedCluster, propagation: Propagation, *, with_gra
         if number % 10 == 0:
             cluster.sync_again()
         cluster.step()
-    cluster.hold_news()
+    cluster.delay_news()
     cluster.settle()
     assert cluster.get(contract.GRAPH_REQUEST, NAME, make.NAMESPACE) is None
 
@@ -148,7 +148,7 @@ def test_users_edit_is_not_reverted(place: str) -> None:
 def test_graph_degrades_and_comes_back_with_its_pods() -> None:
     cluster = cluster_with()
     name = the_graph(cluster, make.NAMESPACE)["metadata"]["name"]
-    cluster.hold("*decode*")
+    cluster.block("*decode*")
     image = {"mainContainer": {"image": "img:2"}}
     cluster.patch(contract.GRAPH, name, {"spec": {"services": {"Decode": {"extraPodSpec": image}}}}, make.NAMESPACE)
     cluster.settle()

@@ -18,8 +18,8 @@ from hooks.wire.metacontroller.protocol import ObjectQuery, QueryAnswer, SyncAns
 from hooks.wire.metacontroller.queries import ObjectSource, answer_with
 from tests import make
 from tests.request import world
-from tests.request.test_asked import HARDWARE, stored
 from tests.request.test_graph_overrides import FOUND
+from tests.request.test_profiler_spec import HARDWARE, stored
 
 FILE = contract.PROFILER_FINAL_OUTPUT
 LACKS: dict[str, Any] = {"hardware": {}}

@@ -15,7 +15,7 @@ from hooks.tools.offline.simulator.store import Propagation
 from hooks.tools.offline.simulator.workloads.pods import PodFault
 from tests import make
 from tests.request import jobs
-from tests.request.test_asked import stored
+from tests.request.test_profiler_spec import stored
 from tests.request.trial_graphs import COMPONENTS, NAME, selectors, trial_graph
 from tests.tools.offline.simulator.hooked import build_cluster
 
@@ -27,7 +27,7 @@ def cluster(request: pytest.FixtureRequest) -> SimulatedCluster:
     """A cluster with a request whose thorough search runs, and with one of its trial graphs."""
     installed = {"grove"} if request.param == "Grove" else set()
     found = build_cluster(installed, hooks_image=jobs.HOOKS_IMAGE)
-    found.hold("profile-*")
+    found.block("profile-*")
     asked = stored(searchStrategy="thorough")
     known = {key: value for key, value in asked["metadata"].items() if key not in {"uid", "generation"}}
     found.create({**asked, "metadata": known})

@@ -124,7 +124,7 @@ PLACES: dict[str, Put] = {
 SHOWN = frozenset({"args", "command", "command of a probe", "command at the end", "annotation"}) | frozenset(
     place for place in PLACES if place.startswith(("annotation of", "annotations", "attributes", "configuration"))
 )
-"""Places that bodies at DEBUG and recorded calls have as they are, as docs/security.md says."""
+"""Places that bodies at DEBUG have as they are, as docs/security.md says."""
 
 
 def plant(found: Manifest, place: str, shape: str) -> Manifest:

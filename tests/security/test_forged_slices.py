@@ -174,7 +174,7 @@ def test_forged_slice_leads_to_no_call(world: World, forged: Manifest, reason: s
     if beside:
         status = world.sync_until(lambda found: found["readyEndpoints"] == 1, parent, forged, HONEST)
         assert parts.condition(status, "Ready")["status"] == "True"
-        assert world.engine.held == {"a": parts.URI}
+        assert world.engine.loaded == {"a": parts.URI}
     else:
         status = world.sync_until(lambda found: found["endpoints"], parent, forged)
         assert parts.condition(status, "Ready")["reason"] == "NoEndpoints"

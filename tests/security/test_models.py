@@ -26,10 +26,7 @@ from hooks.server.clients.prober_client import ProberClient
 from hooks.server.prober.app import create_prober_app
 from hooks.server.prober.dispatcher import Dispatcher
 from hooks.server.prober.lora_api import perform
-from hooks.server.recording.answering import Heard
-from hooks.server.recording.keeping import Keeper, read_calls
-from hooks.server.serving.origin import CallOrigin
-from hooks.server.serving.web import ServedBy
+from hooks.server.serving.call_id import CallId
 from hooks.wire.metacontroller.effects import Effect, EtcdPrefixDrop
 from tests import make
 from tests.model import parts
@@ -142,15 +139,15 @@ def test_prober_that_is_gone_is_named_without_its_password() -> None:
     assert "127.0.0.1:9191" in str(caught.value)
 
 
-def report_loading(request: LoadRequest, _origin: CallOrigin) -> LoadReport:
+def report_loading(request: LoadRequest, _origin: CallId) -> LoadReport:
     return parts.report(request, AdapterPhase.LOADED, AdapterPhase.FAILED, last_error="HTTP 500: the engine failed")
 
 
-def refuse(_request: LoadRequest, _origin: CallOrigin) -> LoadReport:
+def refuse(_request: LoadRequest, _origin: CallId) -> LoadReport:
     raise ProberUnavailable("the prober cannot be reached")
 
 
-def lose(_request: LoadRequest, _origin: CallOrigin) -> LoadReport:
+def lose(_request: LoadRequest, _origin: CallId) -> LoadReport:
     raise KeyError("adapter")
 
 
@@ -166,10 +163,9 @@ SPECS: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("ask", [report_loading, refuse, lose])
 @pytest.mark.parametrize("spec", SPECS.values(), ids=SPECS)
 def test_hook_of_models(
-    ask: Callable[[LoadRequest, CallOrigin], LoadReport],
+    ask: Callable[[LoadRequest, CallId], LoadReport],
     spec: Mapping[str, Any],
     caplog: pytest.LogCaptureFixture,
-    tmp_path: Any,
 ) -> None:
     caplog.set_level(logging.DEBUG)
     effects: list[Effect] = []
@@ -179,9 +175,7 @@ def test_hook_of_models(
         return []
 
     settings = parse_settings({}, {})
-    keeper = Keeper(tmp_path, settings, lambda: make.NOW)
-    served_by = ServedBy(record=lambda *heard: keeper.keep(Heard(*heard)))
-    client = parts.app_asking(ask, settings, carry_out=keep, served_by=served_by).test_client()
+    client = parts.app_asking(ask, settings, carry_out=keep).test_client()
     model = parts.model(uri=URI)
     model = {**model, "spec": {**model["spec"], **spec}}
     said: list[tuple[str, Any]] = []
@@ -192,7 +186,6 @@ def test_hook_of_models(
         status = (answer.json or {}).get("status") if answer.is_json else {"error": answer.text}
         said.append(("status", {key: value for key, value in (status or {}).items() if key not in _SOURCES}))
     if not spec:
-        said += [("recording", path.read_text()) for path, _ in read_calls(tmp_path)]
         said += list_lines(caplog)
     said += [("effects", str(effects)), ("metrics", client.get("/metrics").text), *list_lines(caplog, logging.INFO)]
     assert find_canaries(said) == []

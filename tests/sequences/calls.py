@@ -22,7 +22,7 @@ from hooks.ground.errors import HookError
 from hooks.ground.k8s.types import Manifest
 from hooks.ground.settings import Settings, parse_settings
 from hooks.ground.settings.facts import Facts
-from hooks.server import app
+from hooks.server import routes
 from hooks.tools.offline.simulator.clock import Clock
 from hooks.tools.offline.simulator.metacontroller.webhook import HookAnswer
 from hooks.tools.offline.simulator.queries import ClusterReader
@@ -36,9 +36,9 @@ from hooks.wire.metacontroller.wire import (
     write_customize_answer,
     write_sync_answer,
 )
-from hooks.wire.policy import held
+from hooks.wire.policy import rendering_mark
 
-Table = Mapping[str, app.Hook]
+Table = Mapping[str, routes.Hook]
 
 
 class Loss(StrEnum):
@@ -122,8 +122,8 @@ class Server:
     """What answers Metacontroller: hooks that can be started again, and a network that loses calls."""
 
     def __init__(self, clock: Clock, carry_out: Callable[[tuple[Effect, ...]], None], **settings: str) -> None:
-        self.table: dict[str, app.Hook] = dict(
-            app.all_hooks(no_helper, no_helper, no_helper, ObjectSource(read=self._read))
+        self.table: dict[str, routes.Hook] = dict(
+            routes.all_hooks(no_helper, no_helper, no_helper, ObjectSource(read=self._read))
         )
         self.reader, self.reading = ClusterReader(), Reading.IS_TRUE
         self._found: dict[ObjectQuery, QueryAnswer] = {}
@@ -271,15 +271,15 @@ def _installed(version: int, *, is_before: bool = False) -> Iterator[None]:
 
     `is_before`: the version knows no generations of workers, and gives no graph an origin.
     """
-    revision, group = held.RENDERING_REVISION, contract.DEFAULT_FS_GROUP
-    held.RENDERING_REVISION, contract.DEFAULT_FS_GROUP = revision + version, group + version
+    revision, group = rendering_mark.RENDERING_REVISION, contract.DEFAULT_FS_GROUP
+    rendering_mark.RENDERING_REVISION, contract.DEFAULT_FS_GROUP = revision + version, group + version
     known = {(module, name): vars(module)[name] for module, name in _UNKNOWN_BEFORE}
     for (module, name), choose in (_UNKNOWN_BEFORE if is_before else {}).items():
         vars(module)[name] = choose
     try:
         yield
     finally:
-        held.RENDERING_REVISION, contract.DEFAULT_FS_GROUP = revision, group
+        rendering_mark.RENDERING_REVISION, contract.DEFAULT_FS_GROUP = revision, group
         for (module, name), choose in known.items():
             vars(module)[name] = choose
 

@@ -78,7 +78,7 @@ def break_pods(world: World) -> str:
     """Pods of a service, those there are and those to come, fail in one way; or those to come take long."""
     if world.road.slow:
         glob = world.rng.choice(world.road.slow)
-        world.cluster.hold(glob)
+        world.cluster.block(glob)
         world.broken.add(glob)
         return f"{glob} takes long"
     return give_fault(

@@ -13,15 +13,15 @@ from hooks.tools.offline.simulator.store import Ref, StoreChange, ref_of
 from hooks.tools.offline.simulator.workloads.owned import pods_of as pods_of_set
 from hooks.tools.offline.simulator.workloads.pods import is_ready
 from hooks.wire.policy import identity
-from hooks.wire.policy.holding import HELD
-from hooks.wire.policy.pace import read_pace
+from hooks.wire.policy.new_defaults import HELD
+from hooks.wire.policy.rollout_pace import read_pace
 from tests.sequences.calls import Call
 from tests.sequences.generations import (
     complete_generation_outlasts_the_next,
     every_worker_is_seen,
     workers_of_two_specs_never_meet,
 )
-from tests.sequences.origins import origins_stay
+from tests.sequences.operator_releases import origins_stay
 from tests.sequences.removals import why_removed
 from tests.sequences.restarts import (
     finished_restart_stays_finished,

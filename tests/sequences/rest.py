@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from hooks.component.spec.pull_secrets import DOCKER_CONFIG_TYPE
-from hooks.graph.spec.origin import with_kept_origin
+from hooks.graph.spec.operator_release import with_operator_release
 from hooks.ground import contract
 from hooks.ground.k8s import kinds
 from hooks.ground.k8s.types import Manifest, controller_of
@@ -124,7 +124,7 @@ def _fresh_children(world: World) -> dict[Ref, Manifest]:
     graph.pop("status", None)
     graph["metadata"]["annotations"] = {**_path_of(world), **(graph["metadata"].get("annotations") or {})}
     kept = (contract.COMPONENT, kinds.POD_CLIQUE_SET)
-    graph = with_kept_origin(graph, [child for kind in kept for child in world.list_kind(kind)])
+    graph = with_operator_release(graph, [child for kind in kept for child in world.list_kind(kind)])
     facts = Facts(now=world.clock.now, settings=parse_settings({}, world.road.settings))
     (rendered,) = render([graph], facts, installed=world.road.installed)
     assert not rendered.problems, rendered.problems

@@ -57,10 +57,10 @@ def run_sequence(
         check_rest(world)
     disturb(world, temper, world.rng.randrange(DISTURBED_STEPS))
     if seed % LATE == 0:
-        world.cluster.hold_news(contract.GRAPH)
+        world.cluster.delay_news(contract.GRAPH)
     world.disturb("deletion", delete_graph)
     disturb(world, temper, world.rng.randrange(DISTURBED_STEPS // 2), skipped=("edit", "mend", "mistake"))
-    world.cluster.hold_news()
+    world.cluster.delay_news()
     calm(world)
     come_to_rest(world)
     check_nothing_left(world)

@@ -29,13 +29,13 @@ def at_rest(road: str, mistake: str = "") -> World:
 
 def delete(world: World, propagation: Propagation) -> None:
     """Delete the graph, and hold back the news of that for a while; every parent is synced meanwhile."""
-    world.cluster.hold_news(contract.GRAPH)
+    world.cluster.delay_news(contract.GRAPH)
     world.delete(propagation)
     for number in range(STEPS):
         if number % 10 == 0:
             world.disturb("repeated-events", repeat_events)
         world.work()
-    world.cluster.hold_news()
+    world.cluster.delay_news()
 
 
 def created_again(world: World, before: int) -> set[str]:

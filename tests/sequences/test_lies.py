@@ -18,10 +18,10 @@ from hooks.ground.settings.facts import Facts
 from hooks.tools.offline.simulator.store import copy_json
 from hooks.tools.offline.simulator.workloads import deployments
 from hooks.wire.metacontroller.protocol import SyncAnswer, SyncRequest
-from hooks.wire.policy import held
+from hooks.wire.policy import rendering_mark
 from tests import make
 from tests.sequences import generations, invariants, rest, restarts
-from tests.sequences.origins import origins_stay
+from tests.sequences.operator_releases import origins_stay
 from tests.sequences.secrets import secrets_roll_nothing
 from tests.sequences.sequence import Temper, run_sequence
 from tests.sequences.upgrades import upgrades_roll_nothing
@@ -69,8 +69,8 @@ def let_new_defaults_in(request: SyncRequest, answer: SyncAnswer, _facts: Facts)
 
     def change(child: Manifest) -> Manifest:
         child["spec"]["template"]["spec"]["securityContext"] = {"fsGroup": contract.DEFAULT_FS_GROUP}
-        mark = held.read_mark(child)
-        return held.mark(child, mark.digest) if mark else child
+        mark = rendering_mark.read_mark(child)
+        return rendering_mark.mark(child, mark.digest) if mark else child
 
     return with_children(answer, change, "Deployment") if request.children.all() else answer
 

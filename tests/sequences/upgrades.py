@@ -7,7 +7,7 @@ import orjson
 from hooks.ground import contract
 from hooks.ground.k8s import kinds
 from hooks.ground.k8s.types import Manifest, annotations_of
-from hooks.wire.policy import held
+from hooks.wire.policy import rendering_mark
 from tests.sequences.calls import Call
 from tests.sequences.secrets import shows_missing_image
 from tests.sequences.world import Step, World
@@ -32,7 +32,7 @@ def _faults(call: Call) -> Iterator[str]:
             name, applied = live["metadata"]["name"], _read_applied(live)
             if name not in wanted or applied is None or "deletionTimestamp" in live["metadata"]:
                 continue
-            before, after = held.read_mark(applied), held.read_mark(wanted[name])
+            before, after = rendering_mark.read_mark(applied), rendering_mark.read_mark(wanted[name])
             is_same_wish = before is not None and after is not None and before.digest == after.digest
             if is_same_wish and find_templates([applied]) != find_templates([wanted[name]]) and _is_serving(live, call):
                 yield f"{kind} {name} gets another template, {before} to {after}, although nobody asked for it"

@@ -102,4 +102,4 @@ def test_golden_request_of_v1alpha1_asks_for_the_same(case: Any) -> None:
     request = parse_parent(GraphRequest, convert(placed, "v1alpha1"))
     settings = parse_settings({}, {"hooks_image": "hooks:1"})
     plan = plan_job(request, settings, hardware=document["spec"]["hardware"])
-    assert plan.asked == document["spec"]
+    assert plan.beta_spec == document["spec"]

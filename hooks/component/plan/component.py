@@ -22,9 +22,9 @@ from hooks.component.pod.template import PodPlan, users_account
 from hooks.component.pod.volumes import plan_volumes
 from hooks.component.seen.discovered import FALLBACK_ACCOUNT, Discovered
 from hooks.component.seen.observe import ObservedComponent, Workloads
-from hooks.component.spec.kept_fields import find_frontend_container, find_kept_warnings, write_nodes
+from hooks.component.spec.beta_fields import find_beta_warnings, find_frontend_container, write_nodes
 from hooks.component.spec.mpi_key import KeyPlan, plan_key
-from hooks.component.spec.origin import begin_component
+from hooks.component.spec.operator_release import begin_component
 from hooks.component.spec.projection import project
 from hooks.component.spec.pull_secrets import find_pull_secrets
 from hooks.component.spec.subject import NEVER_COPIED, ComponentType, Subject, operator_labels, resolve_subject
@@ -107,7 +107,7 @@ def plan_component(component: ComponentDeployment, seen: ObservedComponent, sett
     Raises:
         InvalidSpec: the component needs a Service, which cannot have the component's name.
     """
-    spec = component.spec.model_copy(update={"annotations": begin_component(component.spec, seen.origin)})
+    spec = component.spec.model_copy(update={"annotations": begin_component(component.spec, seen.operator_release)})
     subject = resolve_subject(component, settings)
     defaults = resolve_defaults(spec, subject)
     labels = _object_labels(component, subject)
@@ -136,7 +136,7 @@ def plan_component(component: ComponentDeployment, seen: ObservedComponent, sett
         warnings=(
             *warnings,
             *(key.warnings if key else ()),
-            *find_kept_warnings(contract.COMPONENT, component.metadata.annotations, write_nodes(spec.node_count)),
+            *find_beta_warnings(contract.COMPONENT, component.metadata.annotations, write_nodes(spec.node_count)),
         ),
         notes=(
             f"account {pod.account or pod.discovered.account}",

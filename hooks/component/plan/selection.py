@@ -12,7 +12,7 @@ from hooks.ground.k8s import kinds
 from hooks.ground.k8s.not_ready import Explanation, NotReadyReason
 from hooks.ground.k8s.pod_sets import pods_by_role
 from hooks.ground.k8s.types import Json, Manifest, ReadManifest, gvk_of, name_of
-from hooks.wire.policy.holding import NOW
+from hooks.wire.policy.new_defaults import NOW
 
 
 def find_unselected(children: Iterable[Manifest], workloads: Iterable[ReadManifest]) -> str:

@@ -19,7 +19,7 @@ from hooks.component.pod.backends.trtllm import launch_trtllm
 from hooks.component.pod.backends.vllm import launch_vllm
 from hooks.component.pod.placement import Placement, Role
 from hooks.component.spec.gpus import count_gpus
-from hooks.component.spec.origin import ALIASES_SINCE, began_with
+from hooks.component.spec.operator_release import ALIASES_SINCE, began_with
 from hooks.ground import contract
 from hooks.ground.k8s.pods import literal_env
 from hooks.ground.k8s.types import Json

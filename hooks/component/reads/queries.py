@@ -16,10 +16,17 @@ from hooks.ground.settings import Switch
 from hooks.ground.settings.facts import Facts
 from hooks.language.api.component import ComponentDeployment
 from hooks.wire.metacontroller.protocol import ObjectQuery, SyncRequest
-from hooks.wire.policy.looking import SOONEST_SECONDS, Look, Lookup, plan_look, query_missing, reads_on_demand
+from hooks.wire.policy.on_demand import (
+    SOONEST_SECONDS,
+    NextRead,
+    PlannedReads,
+    plan_next_read,
+    query_missing,
+    reads_on_demand,
+)
 
 
-def plan_lookup(
+def plan_reads(
     request: SyncRequest,
     component: ComponentDeployment,
     plan: ComponentPlan,
@@ -27,14 +34,14 @@ def plan_lookup(
     *,
     seen: ObservedComponent,
     facts: Facts,
-) -> Lookup:
+) -> PlannedReads:
     """What is worth reading now, and when to look again.
 
     A component that becomes ready again after a moment, or waits for another workload of its own, needs nothing.
     """
     if facts.settings.explain_pods is Switch.OFF:
-        return Lookup()
-    look = plan_look(request.status, facts.now)
+        return PlannedReads()
+    next_read = plan_next_read(request.status, facts.now)
     missing = query_missing(progress.applied, plan.subject.namespace)
     pods = ObjectQuery(
         kinds.POD, plan.subject.namespace, labels=tuple(sorted(pod_selector(component, plan.subject).items()))
@@ -42,12 +49,12 @@ def plan_lookup(
     explains = bool(progress.waiting) and not plan.waits_for
     judges = progress.is_unconfirmed or _changes_namespace(request, plan, progress)
     is_new = reads_on_demand(request, kinds.POD)
-    now = is_new and (judges or (explains and look.is_due))
+    now = is_new and (judges or (explains and next_read.is_due))
     later = is_new and explains and not now
-    return Lookup(
+    return PlannedReads(
         queries=(*missing, *([pods] if now else ()), *_query_set(request, plan, seen)),
         later=(pods,) if later else (),
-        seconds=_seconds(look, explains=explains, judges=judges) if is_new else 0,
+        seconds=_seconds(next_read, explains=explains, judges=judges) if is_new else 0,
         waits=bool(seen.workloads.unread) or judges,
     )
 
@@ -65,8 +72,8 @@ def _query_set(request: SyncRequest, plan: ComponentPlan, seen: ObservedComponen
         yield query_rival(request.parent)
 
 
-def _seconds(look: Look, *, explains: bool, judges: bool) -> float:
+def _seconds(next_read: NextRead, *, explains: bool, judges: bool) -> float:
     """No event says that a pod fails, nor, before LeaderWorkerSet 0.9, that a pod of a ready set does not serve."""
     if explains:
-        return look.seconds
+        return next_read.seconds
     return SOONEST_SECONDS if judges else 0.0

@@ -11,7 +11,7 @@ from hooks.ground.settings import Settings
 from hooks.language.api.component import ComponentDeployment
 from hooks.wire.metacontroller.controllers import can_use_leader_worker_sets
 from hooks.wire.metacontroller.protocol import CustomizeRequest, RelatedRule
-from hooks.wire.policy.looking import has_go_finalizer
+from hooks.wire.policy.on_demand import has_go_finalizer
 
 
 def resolve_related(request: CustomizeRequest, component: ComponentDeployment, settings: Settings) -> list[RelatedRule]:

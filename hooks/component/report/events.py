@@ -24,7 +24,7 @@ from hooks.wire.metacontroller.effects import Event, ObjectReference
 from hooks.wire.metacontroller.protocol import SyncRequest
 from hooks.wire.policy.applied_condition import build_applied_event
 from hooks.wire.policy.conditions import change_of, find_change, of_generation, reference_of, was_true
-from hooks.wire.policy.standing import LASTING
+from hooks.wire.policy.deviation_age import LASTING
 
 _REFUSALS = frozenset({ComponentReason.VALIDATION_FAILED, ComponentReason.NO_ORCHESTRATOR_AVAILABLE})
 

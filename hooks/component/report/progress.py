@@ -25,7 +25,7 @@ from hooks.ground.settings import Switch
 from hooks.wire.metacontroller.protocol import SyncRequest
 from hooks.wire.policy.applied_condition import Applied, Judged
 from hooks.wire.policy.deviations import Deviance, Deviation, find_deviations
-from hooks.wire.policy.looking import NOT_YET_READ
+from hooks.wire.policy.on_demand import NOT_YET_READ
 
 _STILL_THERE = "its replica is no longer wanted, and it is not deleted yet"
 LABEL_SET = "leaderworkerset.sigs.k8s.io/name"

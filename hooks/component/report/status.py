@@ -25,7 +25,7 @@ from hooks.ground.problems import Problem, join_texts
 from hooks.wire.metacontroller.protocol import SyncRequest
 from hooks.wire.policy.applied_condition import APPLIED
 from hooks.wire.policy.conditions import judge_spec
-from hooks.wire.policy.holding import build_held_condition
+from hooks.wire.policy.new_defaults import build_held_condition
 
 AVAILABLE = "Available"
 COMPONENT_READY = "DynamoComponentReady"

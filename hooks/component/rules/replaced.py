@@ -15,7 +15,7 @@ from hooks.component.pod.volumes import (
     resolve_shared_memory,
 )
 from hooks.component.rules.fragments import validate_fragments
-from hooks.component.spec.origin import ALIASES_SINCE, began_with
+from hooks.component.spec.operator_release import ALIASES_SINCE, began_with
 from hooks.component.spec.subject import Subject, operator_labels
 from hooks.ground import contract
 from hooks.ground.k8s.canonical import canonical_fragment

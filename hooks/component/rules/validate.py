@@ -23,8 +23,8 @@ from hooks.component.rules.replaced import Replacing, find_replaced
 from hooks.component.rules.sidecar_rules import find_runtime_problems, find_sidecar_problems
 from hooks.component.rules.slips import find_rollout_slip, find_slips
 from hooks.component.rules.spec_rules import find_spec_problems, find_spec_warnings
-from hooks.component.spec.kept_fields import find_frontend_container
-from hooks.component.spec.origin import begin_component, choose_origin
+from hooks.component.spec.beta_fields import find_frontend_container
+from hooks.component.spec.operator_release import begin_component, choose_operator_release
 from hooks.component.spec.subject import NEVER_COPIED, ComponentType, namespace_of, resolve_subject
 from hooks.ground.errors import InvalidSpec
 from hooks.ground.k8s.names import MAX_LABEL, has_label_value_form, is_dns_label, is_label_value, is_subdomain
@@ -161,7 +161,7 @@ def _judge_component(component: ComponentDeployment, review: Review) -> Findings
 def _begin(spec: ComponentSpec, old: ReadManifest | None) -> Mapping[str, str]:
     """The annotations of a component that began as its spec was before."""
     before = None if old is None else read_parent(ComponentDeployment, old)[0].spec
-    kept = choose_origin([before]) if before is not None and before.is_multinode else None
+    kept = choose_operator_release([before]) if before is not None and before.is_multinode else None
     return begin_component(spec, kept)
 
 

@@ -4,7 +4,7 @@ from collections.abc import Container, Mapping
 from dataclasses import dataclass, replace
 
 from hooks.component.spec.mpi_key import ObservedKey, observe_key
-from hooks.component.spec.origin import UNWRITTEN, choose_kept
+from hooks.component.spec.operator_release import UNWRITTEN, agree_on_release
 from hooks.component.spec.pull_secrets import RegistrySecret, observe_registry_secrets
 from hooks.ground import contract
 from hooks.ground.k8s import kinds
@@ -14,9 +14,9 @@ from hooks.ground.settings import Settings
 from hooks.wire.metacontroller.controllers import can_use_leader_worker_sets
 from hooks.wire.metacontroller.last_applied import read_applied_annotations
 from hooks.wire.metacontroller.protocol import ObjectQuery, SyncRequest
-from hooks.wire.policy.looking import NOT_YET_READ, has_go_finalizer
+from hooks.wire.policy.on_demand import NOT_YET_READ, has_go_finalizer
 
-_ORIGIN = contract.ANNOTATION_ORIGIN_VERSION
+_RELEASE = contract.ANNOTATION_ORIGIN_VERSION
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,8 +42,8 @@ class ObservedComponent:
 
     `accounts` are the names of the ServiceAccounts with the label for components. `pods` are those of its own pods that
     were read; `reads_pods` says that all were, `pods_fault` in half a sentence why they could not be. `has_…` says that
-    the kind can be used. `origin` is the release that its LeaderWorkerSets keep as that with which it began, None
-    without one.
+    the kind can be used. `operator_release` is the release that its LeaderWorkerSets keep as that with which it
+    began, None without one.
     """
 
     workloads: Workloads
@@ -55,7 +55,7 @@ class ObservedComponent:
     has_leader_worker_sets: bool
     reads_pods: bool = False
     pods_fault: str = ""
-    origin: str | None = None
+    operator_release: str | None = None
 
 
 def observe(request: SyncRequest, settings: Settings) -> ObservedComponent:
@@ -77,32 +77,32 @@ def observe(request: SyncRequest, settings: Settings) -> ObservedComponent:
         has_leader_worker_sets=can_use_leader_worker_sets(request.children.optional_kinds()),
         reads_pods=request.related.has_kind(kinds.POD) and not pods_fault,
         pods_fault=pods_fault,
-        origin=_observe_origin(request),
+        operator_release=_observe_operator_release(request),
     )
 
 
-def _observe_origin(request: SyncRequest) -> str | None:
+def _observe_operator_release(request: SyncRequest) -> str | None:
     """What the component's sets keep; without one, as with no replicas, what its other children say.
 
     Sets that a Go operator left, before 1.0, keep that nothing was written. So does a component whose status says that
     it ran sets, where somebody has deleted these and no other child says a release.
     """
     sets = (*request.children.of(kinds.LEADER_WORKER_SET), *request.related.of(kinds.LEADER_WORKER_SET))
-    kept = choose_kept({_origin_of(found) for found in sets})
+    kept = agree_on_release({_release_of(found) for found in sets})
     if kept is None:
-        kept = choose_kept({_origin_of(child) for child in request.children.all()} - {UNWRITTEN})
+        kept = agree_on_release({_release_of(child) for child in request.children.all()} - {UNWRITTEN})
     if kept is None and (has_go_finalizer(request.parent) or (request.children.all() and has_run_sets(request))):
         return UNWRITTEN
     return kept
 
 
-def _origin_of(child: ReadManifest) -> str:
+def _release_of(child: ReadManifest) -> str:
     """What one child says; where somebody took that away, what its pods say."""
     record = {**annotations_of(child), **read_applied_annotations(child)}
-    if _ORIGIN in record:
-        return str(record[_ORIGIN])
+    if _RELEASE in record:
+        return str(record[_RELEASE])
     return next(
-        (str(role.annotations[_ORIGIN]) for role in pods_by_role(child) if _ORIGIN in role.annotations), UNWRITTEN
+        (str(role.annotations[_RELEASE]) for role in pods_by_role(child) if _RELEASE in role.annotations), UNWRITTEN
     )
 
 

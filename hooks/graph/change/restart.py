@@ -97,7 +97,7 @@ def observe_restart_ids(graph: GraphDeployment, seen: ObservedGraph) -> dict[str
 
     Only objects of the path that the graph takes count; those of the other path are deleted first.
     """
-    if takes_grove(graph.metadata.annotations, seen.installed, seen.standing):
+    if takes_grove(graph.metadata.annotations, seen.installed, seen.live_path):
         existing = seen.grove.pod_clique_set
         return {} if existing is None or existing.is_deleting else dict(existing.restarts)
     named = ((service, seen.component_of(graph.metadata.name, service)) for service in _names(graph))
@@ -111,9 +111,9 @@ def plan_restart(graph: GraphDeployment, stored: Mapping[str, Json], observed: M
     created with the id, because its first pods need no restart. After a restart has ended, an existing service keeps
     the id that it carries, because the status may be older than the objects.
     """
-    asked = graph.spec.restart.id if graph.spec.restart else ""
+    wanted_id = graph.spec.restart.id if graph.spec.restart else ""
     kept = {service: observed[service] for service in _names(graph) if observed.get(service)}
-    match _STEPS[_classify_requested(asked, stored), _classify_stored(stored)]:
+    match _STEPS[_classify_requested(wanted_id, stored), _classify_stored(stored)]:
         case RestartStep.DROP:
             return RestartPlan(status={}, restart_ids=kept)
         case RestartStep.KEEP if stored["phase"] == RestartPhase.COMPLETED:
@@ -124,7 +124,7 @@ def plan_restart(graph: GraphDeployment, stored: Mapping[str, Json], observed: M
         case RestartStep.KEEP:
             return RestartPlan(status=stored, restart_ids=kept)
         case RestartStep.RUN:
-            return _run(graph, asked, stored, observed)
+            return _run(graph, wanted_id, stored, observed)
 
 
 def advance(restart: RestartPlan, unready: Set[str]) -> RestartPlan:
@@ -142,19 +142,21 @@ def advance(restart: RestartPlan, unready: Set[str]) -> RestartPlan:
     return _proceed(restart, pending, candidates[:1])
 
 
-def _run(graph: GraphDeployment, asked: str, stored: Mapping[str, Json], observed: Mapping[str, str]) -> RestartPlan:
+def _run(
+    graph: GraphDeployment, wanted_id: str, stored: Mapping[str, Json], observed: Mapping[str, str]
+) -> RestartPlan:
     order, is_parallel = _order(graph), _is_parallel(graph)
-    is_known = stored.get("observedID") == asked
+    is_known = stored.get("observedID") == wanted_id
     current = [service for service in stored.get("inProgress") or () if service in order] if is_known else []
     new = [service for service in order if service not in observed]
     ids = {service: restart for service, restart in observed.items() if restart and service in order}
     restart = RestartPlan(
         status={},
-        restart_ids={**ids, **dict.fromkeys(order if is_parallel else [*new, *current], asked)},
-        id=asked,
+        restart_ids={**ids, **dict.fromkeys(order if is_parallel else [*new, *current], wanted_id)},
+        id=wanted_id,
         order=order,
         current=tuple(current),
-        carrying=frozenset(service for service, restart in ids.items() if restart == asked),
+        carrying=frozenset(service for service, restart in ids.items() if restart == wanted_id),
         is_parallel=is_parallel,
     )
     return restart if order else _complete(restart)
@@ -176,10 +178,10 @@ def _complete(restart: RestartPlan) -> RestartPlan:
     return replace(restart, status={"observedID": restart.id, "phase": RestartPhase.COMPLETED.value})
 
 
-def _classify_requested(asked: str, stored: Mapping[str, Json]) -> RequestedId:
-    if not asked:
+def _classify_requested(wanted_id: str, stored: Mapping[str, Json]) -> RequestedId:
+    if not wanted_id:
         return RequestedId.NOTHING
-    return RequestedId.THE_SAME if stored.get("observedID") == asked else RequestedId.ANOTHER
+    return RequestedId.THE_SAME if stored.get("observedID") == wanted_id else RequestedId.ANOTHER
 
 
 def _classify_stored(stored: Mapping[str, Json]) -> StoredRestart:

@@ -10,8 +10,8 @@ from hooks.component.spec.namespace_prefix import PREFIX
 from hooks.graph.seen.observe import ObservedGraph
 from hooks.graph.spec.envs import find_env
 from hooks.graph.workers.generation import Generation, choose_suffix
-from hooks.graph.workers.live_components import LOOKING, find_workers
-from hooks.graph.workers.phases import Fact, Step, find_step
+from hooks.graph.workers.live_components import SEEKERS, find_workers
+from hooks.graph.workers.phases import Fact, RolloutStep, find_step
 from hooks.graph.workers.sight import Sight
 from hooks.ground import contract
 from hooks.ground.k8s import kinds
@@ -19,7 +19,7 @@ from hooks.ground.k8s.pod_defaults import without_defaults
 from hooks.ground.k8s.pod_sets import cliques_of
 from hooks.ground.k8s.types import Json, Manifest, ReadManifest
 from hooks.language.api.graph import GraphDeployment
-from hooks.wire.policy.held import digest_graph
+from hooks.wire.policy.rendering_mark import digest_graph
 
 _OF_RESTARTS = frozenset({contract.ANNOTATION_RESTART_AT, contract.ANNOTATION_RESTARTED_AT})
 
@@ -30,7 +30,7 @@ def plan_set_generation(
     sight: Sight,
     *,
     wanted: str,
-    is_asked: bool,
+    takes_defaults: bool,
     changes: Callable[[str], Collection[str]],
 ) -> Generation:
     """Decide for a graph under Grove; `changes` are the services whose pods would change beside a restart, by suffix.
@@ -49,7 +49,7 @@ def plan_set_generation(
         wanted,
         live,
         sight,
-        is_asked=is_asked,
+        takes_defaults=takes_defaults,
         is_unchanged=lambda: (
             set(services) <= _suffixes_of(cliques).keys() and not set(changes(present)) & set(services)
         ),
@@ -63,7 +63,7 @@ def plan_set_generation(
         (Fact.BLIND, is_first and _is_blind(seen, cliques, graph)),
     )
     match find_step({fact for fact, is_so in facts if is_so}.__contains__):
-        case Step.PREFIX_FIRST:
+        case RolloutStep.PREFIX_FIRST:
             return Generation(suffix=present)
         case _:  # all pods are of one object, so nothing can wait
             return Generation(suffix=suffix, remark=sight.explain())
@@ -114,7 +114,7 @@ def find_without_prefix(cliques: Iterable[Mapping[str, Json]], graph: GraphDeplo
     for clique in cliques:
         service = _service_of(clique)
         spec = graph.spec.services.get(service)
-        if spec is None or spec.component_type not in LOOKING:
+        if spec is None or spec.component_type not in SEEKERS:
             continue
         pod = (clique.get("spec") or {}).get("podSpec") or {}
         if not any(find_env(one.get("env") or (), PREFIX) for one in pod.get("containers") or ()):

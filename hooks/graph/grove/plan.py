@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from hooks.component.seen.discovered import Discovered, write_annotation
 from hooks.component.spec.subject import NEVER_COPIED
-from hooks.graph.grove.keeping import choose_kept, find_kept
+from hooks.graph.grove.discovered_for_pods import choose_discovered, find_discovered
 from hooks.graph.grove.service import GroveService, plan_grove_service
 from hooks.graph.seen.grove import ObservedGrove, ObservedSet
 from hooks.graph.seen.grove_names import pod_clique_set_name
@@ -80,8 +80,8 @@ def plan_grove(
     for component in components:
         try:
             found = plan_service(component)
-            kept = find_kept(found, seen, settings)
-            services.append(found if kept is None else choose_kept(found, plan_service(component, kept), seen))
+            kept = find_discovered(found, seen, settings)
+            services.append(found if kept is None else choose_discovered(found, plan_service(component, kept), seen))
         except InvalidSpec as error:
             problems += error.problems
     if problems:

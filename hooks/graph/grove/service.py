@@ -18,7 +18,7 @@ from hooks.component.rules.validate import validate_component
 from hooks.component.seen.discovered import Discovered
 from hooks.component.seen.observe import ObservedComponent, Workloads
 from hooks.component.spec.mpi_key import ObservedKey
-from hooks.component.spec.origin import UNWRITTEN
+from hooks.component.spec.operator_release import UNWRITTEN
 from hooks.graph.seen.grove import ObservedGrove
 from hooks.graph.seen.grove_names import pod_clique_set_name
 from hooks.graph.seen.observe import ObservedGraph
@@ -174,7 +174,7 @@ def _seen_by_component(seen: ObservedGraph) -> ObservedComponent:
         registry_secrets=seen.registry_secrets,
         has_virtual_services=kinds.VIRTUAL_SERVICE in seen.installed,
         has_leader_worker_sets=False,
-        origin=UNWRITTEN,  # the graph has decided, and its set never gets further cliques
+        operator_release=UNWRITTEN,  # the graph has decided, and its set never gets further cliques
     )
 
 

@@ -6,7 +6,7 @@ A graph becomes a PodCliqueSet or one DynamoComponentDeployment per service; `pa
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from hooks.component.spec.kept_fields import find_frontend_containers, find_kept_warnings, write_nodes
+from hooks.component.spec.beta_fields import find_beta_warnings, find_frontend_containers, write_nodes
 from hooks.component.spec.mpi_key import KeyPlan, plan_key
 from hooks.component.spec.subject import ComponentType
 from hooks.graph.grove.plan import GrovePlan, plan_grove
@@ -23,7 +23,7 @@ from hooks.graph.spec.model_services import ModelServicePlan, plan_model_service
 from hooks.graph.spec.mpi_key import needs_mpi_key
 from hooks.graph.spec.multinode import check_components
 from hooks.graph.spec.namespace_prefix import TAKEN, decide_prefix, has_deciding_frontend
-from hooks.graph.spec.origin import begin
+from hooks.graph.spec.operator_release import begin
 from hooks.graph.spec.overview import name_path, total_gpus
 from hooks.graph.spec.projection import project_services
 from hooks.graph.spec.scaling import AdapterPlan, keep_adapters, plan_adapters
@@ -87,7 +87,7 @@ def plan_graph(
     Raises:
         InvalidSpec: services span several nodes and nothing can run them, or a service's configuration is unreadable.
     """
-    graph, path = begin(graph, seen.origin), plan_path(graph, seen)
+    graph, path = begin(graph, seen.operator_release), plan_path(graph, seen)
     if not path.takes_grove:
         _check_orchestrator(graph, seen.installed)
     adapters, accounts = plan_adapters(graph, seen.adapters), plan_accounts(graph, seen, settings)
@@ -143,7 +143,7 @@ def _warn(
 
 def _find_kept(graph: GraphDeployment) -> tuple[str, ...]:
     services = {name: write_nodes(spec.node_count) for name, spec in graph.spec.services.items()}
-    return find_kept_warnings(contract.GRAPH, graph.metadata.annotations, {"services": services})
+    return find_beta_warnings(contract.GRAPH, graph.metadata.annotations, {"services": services})
 
 
 def _check_orchestrator(graph: GraphDeployment, installed: frozenset[GroupVersionKind]) -> None:

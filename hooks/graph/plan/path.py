@@ -10,8 +10,8 @@ Old and new pods together would need twice the GPUs, and both paths use the same
 from collections.abc import Mapping, Set
 from dataclasses import dataclass
 
+from hooks.graph.seen.live_path import GraphPath
 from hooks.graph.seen.observe import ObservedGraph
-from hooks.graph.seen.standing_path import GraphPath
 from hooks.ground import contract
 from hooks.ground.k8s import kinds
 from hooks.ground.k8s.names import to_dns_label
@@ -40,7 +40,7 @@ class PathPlan:
 def plan_path(graph: GraphDeployment, seen: ObservedGraph) -> PathPlan:
     """Choose the path, and look for objects of the other one."""
     annotations = graph.metadata.annotations
-    by_grove = takes_grove(annotations, seen.installed, seen.standing)
+    by_grove = takes_grove(annotations, seen.installed, seen.live_path)
     left = _find_components(seen) if by_grove else _find_grove(graph, seen)
     return PathPlan(
         takes_grove=by_grove,
@@ -51,16 +51,16 @@ def plan_path(graph: GraphDeployment, seen: ObservedGraph) -> PathPlan:
 
 
 def takes_grove(
-    annotations: Mapping[str, str], installed: Set[GroupVersionKind], standing: GraphPath | None = None
+    annotations: Mapping[str, str], installed: Set[GroupVersionKind], live_path: GraphPath | None = None
 ) -> bool:
-    """Whether Grove runs a graph that runs on the path `standing` already; None for a new graph.
+    """Whether Grove runs a graph that runs on the path `live_path` already; None for a new graph.
 
     Source: Dynamo operator, internal/controller/dynamographdeployment_controller.go, isGrovePathway, which moves a
     running graph when Grove is installed.
     """
     if kinds.POD_CLIQUE_SET not in installed:
         return False
-    chosen = wanted_path(annotations) or standing or _path_of_provider(annotations)
+    chosen = wanted_path(annotations) or live_path or _path_of_provider(annotations)
     return chosen is not GraphPath.COMPONENTS
 
 
@@ -100,7 +100,7 @@ def _explain_choice(annotations: Mapping[str, str], seen: ObservedGraph, *, by_g
         return f"{path}, as Grove is not declared"
     if wanted_path(annotations) is not None:
         return f"{path}, by the annotation {_ANNOTATION}"
-    if seen.standing is None:
+    if seen.live_path is None:
         return path
     return f'{path}, on which the graph runs already; {_ANNOTATION}: "{str(not by_grove).lower()}" moves it'
 

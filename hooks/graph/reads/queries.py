@@ -17,40 +17,47 @@ from hooks.ground.k8s import kinds
 from hooks.ground.settings import Switch
 from hooks.ground.settings.facts import Facts
 from hooks.wire.metacontroller.protocol import SyncRequest
-from hooks.wire.policy.looking import MOST_NAMED, SOONEST_SECONDS, Lookup, plan_look, query_missing, reads_on_demand
+from hooks.wire.policy.on_demand import (
+    MOST_NAMED,
+    SOONEST_SECONDS,
+    PlannedReads,
+    plan_next_read,
+    query_missing,
+    reads_on_demand,
+)
 
 
-def plan_lookup(
+def plan_reads(
     request: SyncRequest, plan: GraphPlan, progress: GraphProgress, *, seen: ObservedGraph, facts: Facts
-) -> Lookup:
+) -> PlannedReads:
     """What is worth reading now, and when to look again."""
     if facts.settings.explain_pods is Switch.OFF:
-        return Lookup()
+        return PlannedReads()
     missing = query_missing(progress.applied, request.parent["metadata"]["namespace"])
     lacks = plan.grove is None and any(one.name not in seen.components for one in plan.components)
     asks = lacks and not plan.blocked_by and reads_on_demand(request, contract.COMPONENT)
     left = (query_components(request.parent),) if asks else ()
     if plan.grove is None or progress.grove is None:
-        pods = look_at_workers(request, progress.rollout)
+        pods = read_workers(request, progress.rollout)
         return replace(pods, queries=(*missing, *left, *pods.queries), waits=bool(seen.unread) or pods.waits)
     if not reads_on_demand(request, kinds.POD):
-        return Lookup(queries=missing)
-    look = plan_look(request.status, facts.now)
+        return PlannedReads(queries=missing)
+    next_read = plan_next_read(request.status, facts.now)
     # While Grove acts on an older spec, pods explain nothing.
     explained = sorted(progress.unready)[:MOST_NAMED] if progress.grove.is_settled else []
     rolling = sorted(find_rolling(plan, request.status))
-    now = sorted({*rolling, *(explained if look.is_due else ())})
+    now = sorted({*rolling, *(explained if next_read.is_due else ())})
     is_waiting = bool(progress.unready or rolling)
-    return Lookup(
+    return PlannedReads(
         queries=(*missing, *(query_pods(request.parent, service) for service in now)),
-        later=() if look.is_due else tuple(query_pods(request.parent, service) for service in explained),
-        seconds=look.seconds if is_waiting else 0,
+        later=() if next_read.is_due else tuple(query_pods(request.parent, service) for service in explained),
+        seconds=next_read.seconds if is_waiting else 0,
         waits=bool(rolling),
     )
 
 
-def look_at_workers(request: SyncRequest, rollout: RolloutInSets) -> Lookup:
+def read_workers(request: SyncRequest, rollout: RolloutInSets) -> PlannedReads:
     """The pods of workers that roll in sets."""
     names = sorted(rollout.names.items()) if reads_on_demand(request, kinds.POD) else []
     queries = tuple(query_worker_pods(request.parent, service, name) for service, name in names)
-    return Lookup(queries=queries, seconds=SOONEST_SECONDS if queries else 0, waits=bool(queries))
+    return PlannedReads(queries=queries, seconds=SOONEST_SECONDS if queries else 0, waits=bool(queries))

@@ -20,7 +20,7 @@ from hooks.ground.settings import Settings
 from hooks.language.api.base import parse_parent
 from hooks.language.api.graph import GraphDeployment
 from hooks.wire.metacontroller.protocol import CustomizeRequest, RelatedRule
-from hooks.wire.policy.looking import has_go_finalizer
+from hooks.wire.policy.on_demand import has_go_finalizer
 
 _ORCHESTRATORS = frozenset({kinds.POD_CLIQUE_SET, kinds.LEADER_WORKER_SET})
 

@@ -20,7 +20,7 @@ from hooks.wire.metacontroller.controllers import NEVER_UPDATED
 from hooks.wire.metacontroller.protocol import SyncRequest
 from hooks.wire.policy.applied_condition import Applied, Judged
 from hooks.wire.policy.deviations import Deviance, Deviation, Unmanaged, find_deviations
-from hooks.wire.policy.holding import MARKED
+from hooks.wire.policy.new_defaults import MARKED
 
 _NEVER_UPDATED, _BINDINGS = NEVER_UPDATED[contract.GRAPH], frozenset({kinds.ROLE_BINDING})
 _UNMANAGED = Unmanaged(existing=_NEVER_UPDATED - _BINDINGS, fixed=_NEVER_UPDATED & _BINDINGS)

@@ -29,10 +29,10 @@ from hooks.graph.rules.replaced import find_replaced_in_service, find_replaced_o
 from hooks.graph.rules.slips import find_graph_slips
 from hooks.graph.rules.spec_rules import find_graph_problems
 from hooks.graph.seen.grove_names import pod_clique_set_name, read_set_name
-from hooks.graph.seen.standing_path import GraphPath, read_reported_path
+from hooks.graph.seen.live_path import GraphPath, read_reported_path
 from hooks.graph.spec.components import read_configured
 from hooks.graph.spec.ingress import default_ingress
-from hooks.graph.spec.origin import begin, read_origin
+from hooks.graph.spec.operator_release import begin, read_operator_release
 from hooks.graph.spec.ports import common_envs, find_pool_problems, frontend_container_of
 from hooks.graph.spec.service_metadata import REPLACED_LABELS, namespace_of, service_annotations
 from hooks.graph.spec.topology import validate_topology
@@ -59,19 +59,19 @@ def review_graph(review: Review) -> Verdict:
 def validate_graph(
     graph: GraphDeployment,
     installed: frozenset[GroupVersionKind] | None,
-    standing: GraphPath | None = None,
+    live_path: GraphPath | None = None,
     known_set: str = "",
 ) -> tuple[Problem, ...]:
     """All problems of a graph, each once; `installed` are the kinds that the controller declares, None if unknown.
 
-    `standing` is the path on which the graph runs already, None for a new graph. `known_set` is the name of its
+    `live_path` is the path on which the graph runs already, None for a new graph. `known_set` is the name of its
     PodCliqueSet, empty for a graph that has none.
 
     If they are unknown, rules of optional kinds are skipped, except Grove's limit for the length of names: upstream
     applies it to every graph that does not switch Grove off.
     """
     annotations = graph.metadata.annotations
-    under_grove = installed is not None and takes_grove(annotations, installed, standing)
+    under_grove = installed is not None and takes_grove(annotations, installed, live_path)
     may_be_under_grove = under_grove or (installed is None and may_take_grove(annotations))
     found = (
         *find_graph_problems(graph),
@@ -102,12 +102,12 @@ def validate_graph(
 def _judge_graph(graph: GraphDeployment, review: Review) -> Findings:
     doubts = _find_doubts(graph) if review.is_offline and review.installed is None else ((), ())
     found = (
-        *validate_graph(graph, review.installed, _standing_path(review), read_set_name(_status_of(review))),
+        *validate_graph(graph, review.installed, _live_path(review), read_set_name(_status_of(review))),
         *_find_unknown_groups(graph, review.installed),
         *find_configuration_problems(graph),
     )
     problems = tuple(one for one in found if not is_for_status_only(one) and one not in doubts[0])
-    begun = begin(graph, None if review.old is None else read_origin(review.old))
+    begun = begin(graph, None if review.old is None else read_operator_release(review.old))
     of_services = (
         warning
         for service, spec in sorted(graph.spec.services.items())
@@ -127,7 +127,7 @@ def _judge_graph(graph: GraphDeployment, review: Review) -> Findings:
     return Findings(problems=problems, warnings=warnings)
 
 
-def _standing_path(review: Review) -> GraphPath | None:
+def _live_path(review: Review) -> GraphPath | None:
     return read_reported_path(_status_of(review))
 
 
@@ -154,7 +154,7 @@ def _may_be_under_grove(graph: GraphDeployment, review: Review) -> bool:
     annotations = graph.metadata.annotations
     if review.installed is None:
         return may_take_grove(annotations)
-    return takes_grove(annotations, review.installed, _standing_path(review))
+    return takes_grove(annotations, review.installed, _live_path(review))
 
 
 def _find_idle_least(graph: GraphDeployment) -> Iterator[Problem]:

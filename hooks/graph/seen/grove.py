@@ -12,7 +12,7 @@ from hooks.ground.k8s.pod_sets import cliques_of
 from hooks.ground.k8s.types import Json, ReadManifest, is_deleting, labels_of, name_of
 from hooks.wire.metacontroller.last_applied import read_applied_annotations, read_applied_spec
 from hooks.wire.metacontroller.protocol import SyncRequest
-from hooks.wire.policy.held import HeldMark, read_mark
+from hooks.wire.policy.rendering_mark import RenderingMark, read_mark
 
 _EXPOSING = (kinds.SERVICE, kinds.INGRESS, kinds.VIRTUAL_SERVICE)
 
@@ -34,7 +34,7 @@ class ObservedSet:
     errors: tuple[str, ...]
     restarts: Mapping[str, str]
     discovered: Mapping[str, Discovered]
-    rendering: HeldMark | None = None
+    rendering: RenderingMark | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

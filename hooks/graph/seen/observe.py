@@ -2,18 +2,17 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 
 from hooks.component.spec.mpi_key import ObservedKey, observe_key
-from hooks.component.spec.origin import UNWRITTEN
+from hooks.component.spec.operator_release import UNWRITTEN
 from hooks.component.spec.pull_secrets import RegistrySecret, observe_registry_secrets
 from hooks.graph.seen.grove import ObservedGrove, observe_grove, without_counts
-from hooks.graph.seen.standing_path import GraphPath, find_standing_path
+from hooks.graph.seen.live_path import GraphPath, find_live_path
 from hooks.graph.seen.upstream_generations import NONE as NO_GENERATIONS
 from hooks.graph.seen.upstream_generations import Generations, find_generations
 from hooks.graph.seen.worker_labels import LivePool, find_untyped, observe_pool
 from hooks.graph.spec.namespace_prefix import TAKEN, observe_prefix
-from hooks.graph.spec.origin import find_kept_origin
+from hooks.graph.spec.operator_release import find_operator_release
 from hooks.ground import contract
 from hooks.ground.k8s import kinds
 from hooks.ground.k8s.conditions import READY, find_condition, is_true
@@ -22,7 +21,6 @@ from hooks.ground.k8s.json_values import clean_json
 from hooks.ground.k8s.pod_reasons import cannot_pull
 from hooks.ground.k8s.quantities import canonical_quantity
 from hooks.ground.k8s.rbac import RoleReference
-from hooks.ground.k8s.same import MAX_KEPT, ByIdentity
 from hooks.ground.k8s.types import (
     GroupVersionKind,
     Json,
@@ -37,10 +35,10 @@ from hooks.ground.settings import Settings, Switch
 from hooks.wire.metacontroller.last_applied import read_applied_spec, read_last_applied
 from hooks.wire.metacontroller.protocol import ObjectQuery, SyncRequest
 from hooks.wire.policy.deviations import is_left_behind
-from hooks.wire.policy.held import HeldMark, read_mark
-from hooks.wire.policy.holding import HELD
 from hooks.wire.policy.identity import component_name
-from hooks.wire.policy.looking import NOT_YET_READ, has_go_finalizer
+from hooks.wire.policy.new_defaults import HELD
+from hooks.wire.policy.on_demand import NOT_YET_READ, has_go_finalizer
+from hooks.wire.policy.rendering_mark import RenderingMark, read_mark
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +63,7 @@ class ChildComponent:
     reason: str
     service: Mapping[str, Json]
     is_held: bool = False
-    rendering: HeldMark | None = None
+    rendering: RenderingMark | None = None
     suffix: str = ""
     is_paced: bool = False
 
@@ -110,12 +108,12 @@ class ObservedGraph:
 
     `adapters` holds the replicas of each scaling adapter, `claims` the claims that are children, `foreign_claims` the
     claims with another owner, `bindings` the role of each RoleBinding, `installed` the optional kinds that the
-    controller declares, `standing` the path on which the graph runs already, None for a new graph, `grove` the
+    controller declares, `live_path` the path on which the graph runs already, None for a new graph, `grove` the
     objects of Grove, `mpi_key` the SSH key of multinode TensorRT-LLM with the graph's copy of it. `pods` are by
     service the pods that were read, Grove's or those of rolling workers; `pod_faults` say by service why they could
     not be. `with_image_errors` are services with pods whose images cannot be pulled. `untyped` are the services whose
-    existing workload has the type `worker` in selectors, which cannot change. `origin` is the release that the
-    children keep as that with which the graph began, None for a new graph. `prefix` is what is known of the bare
+    existing workload has the type `worker` in selectors, which cannot change. `operator_release` is the release that
+    the children keep as that with which the graph began, None for a new graph. `prefix` is what is known of the bare
     prefix of its Dynamo namespace, `pool` how its InferencePool finds workers. `generations` are the components whose
     names have a generation in them. `unread` says in half a sentence why it is not known which of them there are, of
     a graph that the Go operator may have begun. `is_namespace_ending`: the namespace is being deleted. `is_ending`:
@@ -129,14 +127,14 @@ class ObservedGraph:
     foreign_claims: Mapping[str, ObservedClaim]
     bindings: Mapping[str, RoleReference]
     installed: frozenset[GroupVersionKind]
-    standing: GraphPath | None
+    live_path: GraphPath | None
     grove: ObservedGrove
     pods: Mapping[str, tuple[ReadManifest, ...]]
     with_image_errors: frozenset[str]
     mpi_key: ObservedKey
     registry_secrets: tuple[RegistrySecret, ...]
     untyped: frozenset[str] = frozenset()
-    origin: str | None = None
+    operator_release: str | None = None
     prefix: str = TAKEN
     pool: LivePool = LivePool.NONE
     generations: Generations = NO_GENERATIONS
@@ -164,20 +162,20 @@ def observe(request: SyncRequest, settings: Settings) -> ObservedGraph:
     foreign = {name_of(claim): _observe_claim(claim) for claim in related if not is_controlled_by(claim, uid)}
     pods = _observe_pods(request)
     return ObservedGraph(
-        components={name_of(child): _observe_component(ByIdentity(child)) for child in children.of(contract.COMPONENT)},
+        components={name_of(child): _observe_component(child) for child in children.of(contract.COMPONENT)},
         adapters={name_of(a): _replicas_of(a) for a in children.of(contract.SCALING_ADAPTER)},
         claims={**{name_of(claim): _observe_claim(claim) for claim in own}, **claims},
         foreign_claims={name: claim for name, claim in foreign.items() if name not in claims},
         bindings={name_of(binding): _observe_binding(binding) for binding in children.of(kinds.ROLE_BINDING)},
         installed=children.optional_kinds(),
-        standing=find_standing_path(children.of(contract.COMPONENT), children.of(kinds.POD_CLIQUE_SET), request.status),
+        live_path=find_live_path(children.of(contract.COMPONENT), children.of(kinds.POD_CLIQUE_SET), request.status),
         grove=observe_grove(request),
         pods=pods,
         with_image_errors=frozenset(service for service, found in pods.items() if cannot_pull(found)),
         mpi_key=observe_key(request, settings),
         registry_secrets=observe_registry_secrets(request.related.of(kinds.SECRET)),
         untyped=find_untyped(request.children),
-        origin=_observe_origin(request),
+        operator_release=_observe_operator_release(request),
         prefix=observe_prefix(request),
         pool=observe_pool(request),
         generations=find_generations(request.parent, [*children.of(contract.COMPONENT), *_find_left_behind(request)]),
@@ -189,9 +187,9 @@ def observe(request: SyncRequest, settings: Settings) -> ObservedGraph:
     )
 
 
-def _observe_origin(request: SyncRequest) -> str | None:
+def _observe_operator_release(request: SyncRequest) -> str | None:
     """What all children keep, also those that a Go operator left; before 1.0 that wrote no origin."""
-    kept = find_kept_origin(request.parent, [*request.children.all(), *_find_left_behind(request)])
+    kept = find_operator_release(request.parent, [*request.children.all(), *_find_left_behind(request)])
     return UNWRITTEN if kept is None and has_go_finalizer(request.parent) else kept
 
 
@@ -274,10 +272,7 @@ def _observe_pods(request: SyncRequest) -> dict[str, tuple[ReadManifest, ...]]:
     return pods
 
 
-@lru_cache(maxsize=MAX_KEPT)
-def _observe_component(same: ByIdentity) -> ChildComponent:
-    """The component, read once: most calls have the same parsed object as the one before."""
-    child = same.value
+def _observe_component(child: ReadManifest) -> ChildComponent:
     kept = read_last_applied(child) or child  # labels may have been changed since
     status = child.get("status") or {}
     conditions = status.get("conditions") or ()

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from hooks.component.pod.port_rules import find_number_of
 from hooks.component.rules.fragments import validate_fragments
 from hooks.component.rules.sidecar_rules import find_sidecar_problems
-from hooks.component.spec.kept_fields import find_frontend_containers
+from hooks.component.spec.beta_fields import find_frontend_containers
 from hooks.component.spec.subject import ComponentType, base_model_of
 from hooks.ground import contract
 from hooks.ground.k8s.types import EnvVar

@@ -46,11 +46,11 @@ def validate_topology(graph: GraphDeployment, *, takes_grove: bool) -> Iterator[
 
 
 def plan_topology(
-    graph: GraphDeployment, settings: Settings, standing: TopologyForm | None = None
+    graph: GraphDeployment, settings: Settings, live_path: TopologyForm | None = None
 ) -> Mapping[str, Topology]:
     """The constraints by service, that of the whole graph under `WHOLE_GRAPH`; {} if there are none.
 
-    `standing` is the form in which the graph's set has them; it counts where no setting says a form.
+    `live_path` is the form in which the graph's set has them; it counts where no setting says a form.
 
     Raises:
         InvalidSpec: the installed Grove does not support them.
@@ -58,7 +58,7 @@ def plan_topology(
     whole = graph.spec.topology_constraint
     if whole is None:
         return {}
-    form = standing if settings.grove_topology == "off" else TopologyForm(settings.grove_topology)
+    form = live_path if settings.grove_topology == "off" else TopologyForm(settings.grove_topology)
     if form is None:
         raise InvalidSpec(rules.TOPOLOGY_FORM_UNKNOWN.at(_WHOLE))
     asked = {name: spec.topology_constraint for name, spec in graph.spec.services.items()}

@@ -19,7 +19,7 @@ from hooks.ground.k8s.types import Json, Manifest, build_manifest, build_metadat
 from hooks.ground.settings import Settings
 from hooks.language.api.base import parse_parent
 from hooks.language.api.component import ComponentDeployment
-from hooks.wire.policy.held import with_restarted_at
+from hooks.wire.policy.rendering_mark import with_restarted_at
 
 _NOTHING = ObservedComponent(
     workloads=Workloads(deployment=None, leader_worker_sets={}),

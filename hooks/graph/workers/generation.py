@@ -15,7 +15,7 @@ from typing import assert_never
 from hooks.graph.seen.observe import ChildComponent, ObservedGraph
 from hooks.graph.workers.live_components import (
     find_live,
-    find_looking,
+    find_seekers,
     find_workers,
     has_left_pods,
     has_prefix,
@@ -24,11 +24,11 @@ from hooks.graph.workers.live_components import (
     sees_now,
     versions_of,
 )
-from hooks.graph.workers.phases import Choice, Fact, LiveWorkers, Step, find_choice, find_step
+from hooks.graph.workers.phases import Choice, Fact, LiveWorkers, RolloutStep, find_choice, find_step
 from hooks.graph.workers.sight import Sight
 from hooks.ground.k8s.types import ReadManifest
 from hooks.language.api.graph import GraphDeployment
-from hooks.wire.policy.held import digest_workers
+from hooks.wire.policy.rendering_mark import digest_workers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,10 +68,10 @@ def plan_generation(
     seen: ObservedGraph,
     sight: Sight,
     *,
-    is_asked: bool,
+    takes_defaults: bool,
     changes: Callable[[Generation], Collection[str]],
 ) -> Generation:
-    """Decide for a graph of components; `is_asked`: new defaults are let in now.
+    """Decide for a graph of components; `takes_defaults`: new defaults are let in now.
 
     `changes` are the services whose pods their spec changes with that generation, beside a restart, or which are new.
     """
@@ -97,7 +97,7 @@ def plan_generation(
         specs.suffix,
         {name: one.suffix for name, one in workers.items() if name not in sight.hand_set},
         sight,
-        is_asked=is_asked,
+        takes_defaults=takes_defaults,
         is_unchanged=lambda: are_unchanged(services),
         sees_as_before=lambda: are_unchanged(live.keys() - workers),
     )
@@ -109,7 +109,7 @@ def choose_suffix(
     live: Mapping[str, str],
     sight: Sight,
     *,
-    is_asked: bool,
+    takes_defaults: bool,
     is_unchanged: Callable[[], bool],
     sees_as_before: Callable[[], bool],
 ) -> str:
@@ -118,7 +118,7 @@ def choose_suffix(
     facts: Mapping[Fact, Callable[[], bool]] = {
         Fact.HIDDEN: lambda: bool(sight.obstacle),
         Fact.AT_SPECS: lambda: wanted in present,
-        Fact.ASKED: lambda: is_asked,
+        Fact.NEW_DEFAULTS: lambda: takes_defaults,
         Fact.UNCHANGED: is_unchanged,
         Fact.SEEN_AS_BEFORE: sees_as_before,
     }
@@ -148,7 +148,7 @@ def _take_step(
     """The chosen generation as it is written now: the services that wait for others stay as they were last applied."""
     workers = {name: live[name] for name in find_workers(graph) if name in live}
     is_first = bool(chosen.suffix) and not all(one.suffix for one in workers.values())
-    blind = sorted(name for name in find_looking(graph, live) if not sees_now(live[name])) if is_first else []
+    blind = sorted(name for name in find_seekers(graph, live) if not sees_now(live[name])) if is_first else []
     left = [] if chosen.suffix else _find_left(graph, workers, sight)
     facts = (
         (Fact.GENERATION, bool(chosen.suffix)),
@@ -161,16 +161,16 @@ def _take_step(
     first = replace(chosen, announced=chosen.announced | unready, remark="")
     as_they_are = min((one.suffix for one in workers.values()), default="")
     match find_step({fact for fact, is_so in facts if is_so}.__contains__):
-        case Step.ALL:
+        case RolloutStep.ALL:
             return chosen
-        case Step.AT_ONCE:
+        case RolloutStep.AT_ONCE:
             return first
-        case Step.PREFIX_FIRST:
+        case RolloutStep.PREFIX_FIRST:
             return replace(first, suffix=as_they_are)
-        case Step.FRONTENDS_FIRST:
+        case RolloutStep.FRONTENDS_FIRST:
             why = f"it waits until all pods of {', '.join(blind)} see the workers of the next generation"
             return replace(first, suffix=as_they_are, waiting=dict.fromkeys(workers, why))
-        case Step.WORKERS_FIRST:
+        case RolloutStep.WORKERS_FIRST:
             why = f"it waits, because it will not see the workers of a generation, which {', '.join(left)} still has"
             staying = [name for name in sorted(sight.blind - workers.keys()) if name in live]
             return replace(chosen, waiting=dict.fromkeys(staying, why))

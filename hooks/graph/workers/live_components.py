@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterator, Mapping
 
 from hooks.component.image.runtime_version import STRICT_PREFIX_SINCE, RuntimeVersion, is_since
-from hooks.component.spec.kept_fields import find_frontend_container
+from hooks.component.spec.beta_fields import find_frontend_container
 from hooks.component.spec.projection import with_suffix
 from hooks.component.spec.subject import ComponentType
 from hooks.graph.seen.observe import ChildComponent, ObservedGraph
@@ -17,9 +17,9 @@ from hooks.language.api.base import parse_parent
 from hooks.language.api.component import ComponentDeployment
 from hooks.language.api.component_spec import ComponentSpec
 from hooks.language.api.graph import GraphDeployment
-from hooks.wire.policy.held import FOREIGN_REVISION, is_of_service
+from hooks.wire.policy.rendering_mark import FOREIGN_REVISION, is_of_service
 
-LOOKING = frozenset({ComponentType.FRONTEND, ComponentType.EPP})
+SEEKERS = frozenset({ComponentType.FRONTEND, ComponentType.EPP})
 """Types that look for workers themselves, in pods of their own."""
 _PREFIX_REVISION = 3
 """The first revision of the hooks whose frontends have the prefix."""
@@ -68,10 +68,10 @@ def find_added(graph: GraphDeployment, seen: ObservedGraph, reported: Collection
     return new - frozenset(reported) if reported else frozenset()
 
 
-def find_looking(graph: GraphDeployment, live: Mapping[str, ChildComponent]) -> Iterator[str]:
+def find_seekers(graph: GraphDeployment, live: Mapping[str, ChildComponent]) -> Iterator[str]:
     """The live services that look for workers; a frontend beside a worker is replaced with it."""
     for name in live:
-        if graph.spec.services[name].component_type in LOOKING:
+        if graph.spec.services[name].component_type in SEEKERS:
             yield name
 
 

@@ -32,7 +32,7 @@ class Choice(StrEnum):
     NONE = "no generation"
 
 
-class Step(StrEnum):
+class RolloutStep(StrEnum):
     """What an answer writes on the way to the chosen generation."""
 
     ALL = "each service gets its spec, the workers with the chosen generation"
@@ -56,7 +56,7 @@ class Fact(StrEnum):
 
     HIDDEN = "something would not see a generation"
     AT_SPECS = "some have that of the specs already"
-    ASKED = "new defaults are let in now"
+    NEW_DEFAULTS = "new defaults are let in now"
     UNCHANGED = "the specs change no worker's pods"
     SEEN_AS_BEFORE = "the specs change no other pods"
     GENERATION = "workers get a generation"
@@ -90,7 +90,7 @@ class ChoiceRow:
 class StepRow:
     """A row of `STEPS`."""
 
-    then: Step
+    then: RolloutStep
     facts: tuple[Fact, ...]
 
 
@@ -110,7 +110,7 @@ def _choice(*values: LiveWorkers | Fact, then: Choice) -> ChoiceRow:
     )
 
 
-def _step(*facts: Fact, then: Step) -> StepRow:
+def _step(*facts: Fact, then: RolloutStep) -> StepRow:
     return StepRow(then=then, facts=facts)
 
 
@@ -127,19 +127,19 @@ CHOICES = (
     # A rollout that has begun goes on.
     _choice(_F.AT_SPECS, then=Choice.OF_SPECS),
     # Who rendered the pods changes no generation.
-    _choice(_W.WITHOUT, _F.ASKED, then=Choice.OF_SPECS),
+    _choice(_W.WITHOUT, _F.NEW_DEFAULTS, then=Choice.OF_SPECS),
     _choice(_W.WITHOUT, _W.SAME, _F.UNCHANGED, then=Choice.AS_THEY_ARE),
     _choice(then=Choice.OF_SPECS),
 )
 
 STEPS = (
     # The first generation: what looks for workers must see it first.
-    _step(_F.GENERATION, _F.FIRST, _F.BLIND, _F.ONE_SET, then=Step.PREFIX_FIRST),
-    _step(_F.GENERATION, _F.FIRST, _F.BLIND, _F.SERVING, then=Step.FRONTENDS_FIRST),
-    _step(_F.GENERATION, _F.FIRST, _F.BLIND, then=Step.AT_ONCE),
+    _step(_F.GENERATION, _F.FIRST, _F.BLIND, _F.ONE_SET, then=RolloutStep.PREFIX_FIRST),
+    _step(_F.GENERATION, _F.FIRST, _F.BLIND, _F.SERVING, then=RolloutStep.FRONTENDS_FIRST),
+    _step(_F.GENERATION, _F.FIRST, _F.BLIND, then=RolloutStep.AT_ONCE),
     # Back to none: what will not see a generation waits until nobody has one.
-    _step(_F.LEFT, then=Step.WORKERS_FIRST),
-    _step(then=Step.ALL),
+    _step(_F.LEFT, then=RolloutStep.WORKERS_FIRST),
+    _step(then=RolloutStep.ALL),
 )
 
 OLD_PODS = (
@@ -159,7 +159,7 @@ def find_choice(workers: LiveWorkers, holds: Holds) -> Choice:
     return next(row.then for row in rows if all(map(holds, row.facts)))
 
 
-def find_step(holds: Holds) -> Step:
+def find_step(holds: Holds) -> RolloutStep:
     """The step of this answer; the last row of the table matches everything."""
     return next(row.then for row in STEPS if all(map(holds, row.facts)))
 

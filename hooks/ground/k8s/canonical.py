@@ -9,7 +9,6 @@ pkg/apis/core/v1/defaults.go.
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from functools import lru_cache
 from typing import Final
 
 from hooks.ground.k8s.quantities import canonical_quantity
@@ -125,12 +124,7 @@ def _string_pointer(value: Json) -> Json:
 
 
 def _quantity(value: Json) -> Json:
-    return _canonical_text(str(value)) if isinstance(value, str | int | float) else value
-
-
-@lru_cache(maxsize=4096)
-def _canonical_text(text: str) -> str:
-    return canonical_quantity(text)
+    return canonical_quantity(str(value)) if isinstance(value, str | int | float) else value
 
 
 def _quantity_field(value: Json) -> Json:

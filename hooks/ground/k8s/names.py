@@ -4,7 +4,6 @@ Source: Kubernetes, "Object Names and IDs" and "Labels and Selectors".
 """
 
 import re
-from functools import lru_cache
 
 from hooks.ground.k8s.hashing import short_hash
 
@@ -43,7 +42,6 @@ def is_label_value(value: str) -> bool:
     return not value or (len(value) <= MAX_LABEL and has_label_value_form(value))
 
 
-@lru_cache(maxsize=1024)
 def is_label_key(key: str) -> bool:
     """Whether the text is a label key: a name of at most 63 characters, optionally after `<subdomain>/`."""
     prefix, slash, name = key.rpartition("/")

@@ -6,7 +6,7 @@ would cost as much as what the caches save.
 
 from hooks.ground.k8s.types import ReadManifest
 
-MAX_KEPT = 128
+MAX_REMEMBERED = 128
 """About as many as the objects whose parsed values are kept: a cache by identity then keeps few others in memory."""
 
 

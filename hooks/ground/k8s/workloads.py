@@ -34,7 +34,7 @@ def rolling_update(*, max_surge: int | str, max_unavailable: int | str) -> Mappi
     }
 
 
-def hold_availability(deployment: Manifest, strategy: Mapping[str, Json]) -> Manifest:
+def delay_availability(deployment: Manifest, strategy: Mapping[str, Json]) -> Manifest:
     """The Deployment with a strategy by which new pods serve, and never count as available: no old one ends for them.
 
     Old ReplicaSets keep their own `minReadySeconds`, so their pods count. None of these fields changes pods.
@@ -46,7 +46,7 @@ def hold_availability(deployment: Manifest, strategy: Mapping[str, Json]) -> Man
     return {**deployment, "spec": {**spec, **seconds, "strategy": dict(strategy)}}
 
 
-def release_availability(deployment: Manifest, strategy: Mapping[str, Json]) -> Manifest:
+def restore_availability(deployment: Manifest, strategy: Mapping[str, Json]) -> Manifest:
     """The Deployment as it is built, also if it is what was last applied while its availability was held."""
     spec = deployment["spec"]
     if "minReadySeconds" not in spec:

@@ -177,6 +177,13 @@ class Settings(BaseModel):
         "needed",
     )
     max_body_bytes: types.Size = Field(16 * 2**20, description="largest request body; a larger one is refused with 413")
+    cached_graphs: int = Field(
+        50,
+        ge=1,
+        le=10_000,
+        description="graphs whose plans each worker keeps, in some 0.7 MiB each; a graph with a large spec counts as "
+        "several. More save processor where more graphs come up at once; raise the memory limit too",
+    )
     log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="lowest level that is logged")
 
 

@@ -28,10 +28,10 @@ Frames = Mapping[Frame, Json]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pair:
-    """Slots of v1alpha1 and v1beta1 that mean the same, and the functions between them.
+    """Slots of the hub and of a spoke that mean the same, and the functions between them.
 
-    A function gets those of its slots that exist, and `reads`, slots that are the same in both versions. It may leave
-    out what the other version cannot say. With `fills`, it also makes a value of nothing. To the versions in `exact`
+    A function gets those of its slots that exist, and `reads`, slots that are the same on both sides. It may leave out
+    what the other side cannot say. With `fills`, it also makes a value of nothing. To the sides in `exact`
     nothing gets lost that must come back, so that the way back is not taken.
 
     What the pairs of a table make is remembered for all of them together. A pair that is `changing` is converted each
@@ -47,7 +47,10 @@ class Pair:
     exact: Set[Side] = frozenset()
     changing: bool = False
     same_value: Set[Side] = frozenset()
-    """The versions whose first slot holds the value of the other version's first slot, as it is."""
+    """The sides whose first slot holds the value of the other version's first slot, as it is."""
+    refuses: Callable[[Slots], bool] | None = None
+    """Whether the rules of the spoke, beside its schema, refuse its slots together. What one side says is then kept
+    apart from what both say, and comes back only to live values that it does not contradict."""
 
 
 def top(name: str) -> Slot:
@@ -56,7 +59,7 @@ def top(name: str) -> Slot:
 
 
 def moved(hub: Slot, spoke: Slot) -> Pair:
-    """A field with another name or place in v1beta1."""
+    """A field with another name or place on the spoke."""
     return Pair(
         hub=(hub,),
         spoke=(spoke,),
@@ -68,7 +71,7 @@ def moved(hub: Slot, spoke: Slot) -> Pair:
 
 
 def renamed_within(hub: Slot, spoke: Slot, names: Mapping[str, str]) -> Pair:
-    """An object in which some fields have other names in v1beta1; a value of another type is carried over."""
+    """An object in which some fields have other names on the spoke; a value of another type is carried over."""
     back = {new: old for old, new in names.items()}
     return Pair(
         hub=(hub,),

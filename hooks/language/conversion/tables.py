@@ -39,6 +39,10 @@ class ConversionStep:
     reads: tuple[Slot, ...]
     fills: bool
     exact: bool
+    is_ruled: bool
+    refuses: Callable[[Slots], bool]
+    """Whether the rules of the wanted side refuse what is made; `back_refuses` those of the other side."""
+    back_refuses: Callable[[Slots], bool]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -195,19 +199,31 @@ def _take_all(steps: tuple[ConversionStep, ...], given: Slots, saved: Slots) -> 
             made = step.fit(converted, reads) if is_accepted else converted
             is_exact = step.exact and made is converted and is_accepted
             if not is_exact and not _leads_back(step, made, own, reads):
-                kept.update(own or dict.fromkeys(step.source))
+                kept.update(_keep(step, own, made, reads) if step.is_ruled else own or dict.fromkeys(step.source))
         result.update(made)
     return _by_frame(result), _by_frame(kept)
+
+
+def _keep(step: ConversionStep, own: Slots, made: Slots, reads: Slots) -> Slots:
+    """What the other side does not say; all of what is refused already, so that it comes back as it is."""
+    if step.back_refuses(own):
+        return {**dict.fromkeys(step.source), **own}
+    said = step.back({**made, **reads})
+    return {slot: value for slot, value in own.items() if slot not in said or not same(said[slot], value)}
 
 
 def _restore(step: ConversionStep, had: Slots, former: Slots, reads: Slots) -> Slots | None:
     """What was kept, as it is or over what is made now, if it leads to the live values; otherwise None."""
     if step.fills:
         former = {slot: value for slot, value in former.items() if value is not None}
-    if _leads_back(step, former, had, reads):
-        return former
+    if former.keys() == set(step.target) or not step.refuses(former):
+        if _leads_back(step, former, had, reads):
+            return former
+        known = {slot: value for slot, value in former.items() if value is not None}
+        if step.refuses(known) and _leads_back(step, known, had, reads):
+            return known
     mixed = step.fit({**step.forward({**had, **reads}), **former}, reads)
-    return mixed if _leads_back(step, mixed, had, reads) else None
+    return mixed if not step.refuses(mixed) and _leads_back(step, mixed, had, reads) else None
 
 
 def _leads_back(step: ConversionStep, made: Slots, had: Slots, reads: Slots) -> bool:
@@ -234,7 +250,15 @@ def _step(pair: Pair, side: Side, schemas: FrameSchemas) -> ConversionStep:
         reads=pair.reads,
         fills=pair.fills,
         exact=side in pair.exact,
+        is_ruled=pair.refuses is not None,
+        refuses=pair.refuses if pair.refuses and side is Side.SPOKE else _takes,
+        back_refuses=pair.refuses if pair.refuses and side is Side.HUB else _takes,
     )
+
+
+def _takes(_slots: Slots) -> bool:
+    """Refuses nothing."""
+    return False
 
 
 def _fit(pair: Pair, side: Side, schemas: FrameSchemas) -> Fit:

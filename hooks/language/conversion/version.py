@@ -6,14 +6,17 @@ functions, because most of them take long to load, and most commands need none.
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from hooks.ground import contract
 from hooks.ground.k8s.types import Json, Manifest, ReadManifest
 from hooks.ground.problems import FieldPath, Problem, Rule
-from hooks.language.api.resources import CustomResource
-from hooks.language.cel.expressions import CelRule
 from hooks.language.conversion.payloads import FormerKeys, Keys
 from hooks.language.conversion.sides import Side
+
+if TYPE_CHECKING:  # they take long to load, and most commands need none
+    from hooks.language.api.resources import CustomResource
+    from hooks.language.cel.expressions import CelRule
 
 Fields = Mapping[str, Json]
 Converted = tuple[dict[str, Json], dict[str, Json]]
@@ -36,6 +39,10 @@ class VersionRules:
     """The rule with its text for an object of the version."""
 
 
+AS_STORED = VersionRules(find_problems=lambda _: iter(()), find_warnings=lambda _: iter(()), word=lambda rule: rule)
+"""Of v1alpha1: rules are about it, and worded for it."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Version:
     """A version beside v1alpha1.
@@ -49,8 +56,8 @@ class Version:
     name: str
     prefixes: Mapping[str, str]
     conversions: Callable[[Convert], Mapping[str, tuple[Conversion, Conversion]]]
-    resources: Callable[[], tuple[CustomResource, ...]]
-    cel: Callable[[], Mapping[str, tuple[CelRule, ...]]]
+    resources: "Callable[[], tuple[CustomResource, ...]]"
+    cel: "Callable[[], Mapping[str, tuple[CelRule, ...]]]"
     rules: Callable[[], VersionRules]
     written_path: Callable[[FieldPath, ReadManifest, Callable[[ReadManifest], Manifest]], FieldPath]
     retired: Mapping[str, FormerKeys] = field(default_factory=dict)

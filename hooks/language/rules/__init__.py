@@ -11,7 +11,6 @@ from types import ModuleType
 from hooks.ground.problems import Place, Reason, Rule
 from hooks.language.rules import (
     adapter,
-    asked,
     component,
     config,
     graph,
@@ -22,6 +21,7 @@ from hooks.language.rules import (
     pod_values,
     ports,
     preview,
+    profiler,
     profiling,
     reading,
     request,
@@ -33,7 +33,7 @@ from hooks.language.rules import (
 
 _MODULES: tuple[ModuleType, ...] = (
     *(reading, schema, graph, config, grove, topology, spec, preview, pod, pod_values, ports, component, slips),
-    *(model, request, asked, profiling, adapter, installation),
+    *(model, request, profiler, profiling, adapter, installation),
 )
 
 TABLE: tuple[Rule, ...] = tuple(value for m in _MODULES for value in vars(m).values() if isinstance(value, Rule))

@@ -1,14 +1,17 @@
 """The value of v1beta1: its names, and the functions that load the rest of it when it is needed."""
 
 from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
 from hooks.ground import contract
 from hooks.ground.k8s.types import Manifest, ReadManifest
 from hooks.ground.problems import FieldPath
-from hooks.language.api.resources import CustomResource
-from hooks.language.cel.expressions import CelRule
 from hooks.language.conversion.version import Conversion, Convert, Version, VersionRules
 from hooks.language.v1beta1.conversion.retired_annotations import RETIRED
+
+if TYPE_CHECKING:  # they take long to load, and most commands need none
+    from hooks.language.api.resources import CustomResource
+    from hooks.language.cel.expressions import CelRule
 
 # ruff: noqa: PLC0415 - the parts take long to load, and most commands need none
 
@@ -19,13 +22,13 @@ def _load_conversions(convert: Convert) -> Mapping[str, tuple[Conversion, Conver
     return build_conversions(convert)
 
 
-def _load_resources() -> tuple[CustomResource, ...]:
+def _load_resources() -> "tuple[CustomResource, ...]":
     from hooks.language.v1beta1.resources import RESOURCES
 
     return RESOURCES
 
 
-def _load_cel() -> Mapping[str, tuple[CelRule, ...]]:
+def _load_cel() -> "Mapping[str, tuple[CelRule, ...]]":
     from hooks.language.v1beta1.cel import CEL_RULES
 
     return CEL_RULES

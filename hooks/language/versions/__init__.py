@@ -2,7 +2,7 @@
 
 `convert` converts a whole object, `written_path` a problem's path. v1alpha1 is what the hooks read, render and store.
 Others are seen at the edges (files, admission, the API server's conversion reviews), in the annotations that a
-conversion left (`hooks.component.spec.kept_fields`) and in what a profiler wrote
+conversion left (`hooks.component.spec.beta_fields`) and in what a profiler wrote
 (`hooks.request.seen.generated_graph`).
 
 `VERSIONS` lists them, a folder each (`hooks.language.v1beta1`).

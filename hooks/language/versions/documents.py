@@ -9,7 +9,7 @@ from hooks.ground.k8s.types import Json, Manifest, ReadManifest
 from hooks.ground.problems import FieldPath
 from hooks.language.conversion.payloads import can_save, save, take_saved
 from hooks.language.conversion.sides import Side
-from hooks.language.conversion.version import Conversion, Version
+from hooks.language.conversion.version import AS_STORED, Conversion, Version, VersionRules
 
 _STORED = f"{contract.GROUP}/{contract.VERSION}"
 
@@ -47,10 +47,19 @@ class Versions:
             return None
         return group_version.partition("/")[2] if group_version in self.served(kind) else None
 
+    def find(self, name: str) -> Version | None:
+        """The version of that name beside v1alpha1; None if there is none."""
+        return next((version for version in self.beside if version.name == name), None)
+
     def beside_of(self, document: ReadManifest) -> Version | None:
         """The version of an object that is not written in v1alpha1; None for any other object."""
         name = self.of(document)
-        return None if name is None else self._find(name)
+        return None if name is None else self.find(name)
+
+    def rules_of(self, document: ReadManifest) -> VersionRules:
+        """The rules and words of the version in which the object is written."""
+        version = self.beside_of(document)
+        return AS_STORED if version is None else version.rules()
 
     def convert(self, document: ReadManifest, version: str) -> Manifest:
         """The object in that version; one of another kind or group, or of this version, as it is.
@@ -63,10 +72,10 @@ class Versions:
         """
         if version not in self.names:
             raise ValueError(f"{version!r} is no version; there are {', '.join(self.names)}")
-        wanted, written = self._find(version), self.of(document)
+        wanted, written = self.find(version), self.of(document)
         if written is None or written == version or (wanted and document["kind"] not in wanted.prefixes):
             return dict(document)
-        source = self._find(written)
+        source = self.find(written)
         stored = self._convert(document, source, Side.HUB) if source else document
         return self._convert(stored, wanted, Side.SPOKE) if wanted else dict(stored)
 
@@ -77,9 +86,6 @@ class Versions:
 
     def _read(self, document: ReadManifest) -> Manifest:
         return self.convert(document, contract.VERSION)
-
-    def _find(self, name: str) -> Version | None:
-        return next((version for version in self.beside if version.name == name), None)
 
     def _convert(self, document: ReadManifest, spoke: Version, wanted: Side) -> Manifest:
         """An object of v1alpha1 in that version, or the other way."""

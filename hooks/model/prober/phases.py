@@ -60,13 +60,13 @@ from hooks.model.prober.updates import (
     distrust,
     give_up,
     give_up_name,
-    keep,
     lose,
     note_error,
     retry_now,
     rule_out,
     settle,
     start_over,
+    stay,
     try_anew,
 )
 
@@ -161,9 +161,9 @@ TABLE = (
     _row(_E.CALL_REFUSED, then=_P.FAILED, update=give_up),
     _row(_E.LOAD_UNSUPPORTED, then=_P.UNSUPPORTED, update=give_up),
     # A failed list changes nothing that is final. An engine that had the adapter lately may only be busy.
-    _row(_E.LIST_FAILED, _F.TERMINAL, then=None, update=keep),
-    _row(_E.LIST_FAILED, _P.UNLOADED, then=None, update=keep),
-    _row(_E.LIST_FAILED, _F.SEEN_LATELY, then=None, update=keep),
+    _row(_E.LIST_FAILED, _F.TERMINAL, then=None, update=stay),
+    _row(_E.LIST_FAILED, _P.UNLOADED, then=None, update=stay),
+    _row(_E.LIST_FAILED, _F.SEEN_LATELY, then=None, update=stay),
     _row(_E.LIST_FAILED, then=_P.RETRYING, update=note_error),
     # An engine without LoRA support has no adapter.
     _row(_E.NO_LORA, _LOADED, then=_P.UNSUPPORTED, update=rule_out),
@@ -171,12 +171,12 @@ TABLE = (
     # What was refused long ago is tried again: the source may have come, or the hub may answer again.
     _row(*_ANSWERED, _P.FAILED, _F.FAILED_LONG_AGO, then=_P.PENDING, update=try_anew),
     # An engine that cannot list: what it accepted counts as done.
-    _row(_E.NO_LIST, _F.TERMINAL, then=None, update=keep),
+    _row(_E.NO_LIST, _F.TERMINAL, then=None, update=stay),
     _row(_E.NO_LIST, _LOADED, _F.LOAD_UNCONFIRMED, _F.LATE_LOAD, then=_P.PENDING, update=distrust),
     _row(_E.NO_LIST, _LOADED, _F.LOAD_UNCONFIRMED, then=_P.UNVERIFIED, update=assume),
     _row(_E.NO_LIST, _LOADED, *_READY, then=_P.UNVERIFIED, update=assume),
     _row(_E.NO_LIST, _LOADED, _P.UNKNOWN, _F.SOURCE_KNOWN, then=_P.UNVERIFIED, update=assume),
-    _row(_E.NO_LIST, _UNLOADED, _P.UNLOADED, then=None, update=keep),
+    _row(_E.NO_LIST, _UNLOADED, _P.UNLOADED, then=None, update=stay),
     _row(
         _E.NO_LIST,
         _UNLOADED,

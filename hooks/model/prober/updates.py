@@ -11,7 +11,7 @@ from hooks.model.prober.messages import UNKNOWN_SOURCE, AdapterPhase
 Update = Callable[[AdapterState, Occurrence], AdapterState]
 
 
-def keep(state: AdapterState, _happened: Occurrence) -> AdapterState:
+def stay(state: AdapterState, _happened: Occurrence) -> AdapterState:
     """The same state: the event says nothing about the adapter."""
     return state
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from hooks.ground import contract
 from hooks.ground.k8s import kinds
 from hooks.ground.k8s.names import MAX_SUBDOMAIN
-from hooks.ground.k8s.same import MAX_KEPT, ByIdentity
+from hooks.ground.k8s.same import MAX_REMEMBERED, ByIdentity
 from hooks.ground.k8s.types import Json, ReadManifest, labels_of, name_of
 from hooks.ground.settings import Settings
 from hooks.model.seen.engine_addresses import AddressRule, find_refusal
@@ -135,7 +135,7 @@ def observe_endpoints(slices: Iterable[ReadManifest], port: int, rule: AddressRu
     return _observe_endpoints(tuple(map(ByIdentity, slices)), port, rule)
 
 
-@lru_cache(maxsize=MAX_KEPT)
+@lru_cache(maxsize=MAX_REMEMBERED)
 def _observe_endpoints(slices: tuple[ByIdentity, ...], port: int, rule: AddressRule) -> SeenEndpoints:
     """The endpoints of the same slices once: those of most calls are the parsed objects of the call before."""
     seen = tuple(

@@ -12,8 +12,6 @@ from dataclasses import dataclass
 from ipaddress import ip_address
 from typing import NamedTuple
 
-import msgspec
-
 from hooks.ground import contract
 from hooks.ground.k8s.names import is_subdomain
 from hooks.ground.k8s.types import Json, ReadManifest
@@ -115,13 +113,3 @@ def _normalise(address: Json) -> str:
         return str(ip_address(str(address)))
     except ValueError:
         return str(address)
-
-
-def write_verdicts(verdicts: Verdicts) -> bytes:
-    """The verdicts as JSON, for a recording."""
-    return msgspec.json.encode(list(verdicts.items()))
-
-
-def read_verdicts(text: bytes) -> Verdicts:
-    """The verdicts of a recording; null is none."""
-    return dict(msgspec.json.decode(text, type=list[tuple[NamedAddress, AddressVerdict]] | None) or ())

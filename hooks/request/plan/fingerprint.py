@@ -5,7 +5,7 @@ from hooks.ground.k8s.types import Json
 from hooks.language.api.graph_request import GraphRequest
 from hooks.request.seen.observe import ObservedRequest
 from hooks.request.seen.previous import PreviousRequestStatus
-from hooks.request.spec.asked import is_asked_in_beta, read_asked
+from hooks.request.spec.beta_spec import is_written_in_beta, read_beta_spec
 
 
 def spec_hash(request: GraphRequest) -> str:
@@ -14,8 +14,8 @@ def spec_hash(request: GraphRequest) -> str:
     The API server or a client may write the same spec either way.
     """
     fields = request.spec.model_dump(mode="json", by_alias=True, exclude_defaults=True)
-    if is_asked_in_beta(request):
-        fields = {"asked": read_asked(request), **fields}
+    if is_written_in_beta(request):
+        fields = {"asked": read_beta_spec(request), **fields}
     return short_hash(canonical_json(_whole_numbers(fields)), 16)
 
 

@@ -12,24 +12,24 @@ from hooks.ground.k8s.pods import single_variables
 from hooks.ground.k8s.types import Json, Manifest
 from hooks.language.api.graph_request import GraphRequest
 from hooks.language.versions import convert
-from hooks.request.rules.asked_rules import graph_name
+from hooks.request.rules.profiler_rules import graph_name
 from hooks.request.seen.generated_graph import GeneratedObjects
-from hooks.request.spec.asked import part_of, read_asked
+from hooks.request.spec.beta_spec import part_of, read_beta_spec
 from hooks.request.spec.graph_overrides import merge_override
 
 
 def finish_graph(request: GraphRequest, found: GeneratedObjects) -> GeneratedObjects:
     """The profiler's objects with the finished graph."""
-    asked = read_asked(request)
+    beta_spec = read_beta_spec(request)
     graph, written = found.graph, found.written
     remarks: tuple[str, ...] = ()
-    override = part_of(asked, "overrides", "dgd")
+    override = part_of(beta_spec, "overrides", "dgd")
     if override:
         merged = merge_override(written or graph, override)
         clean = clean_json(dict(merged.graph))
         graph, written, remarks = clean, merged.written, merged.remarks
     release = request.spec.runtime_version_override
-    graph = _finish(graph, graph_name(request, asked), release)
+    graph = _finish(graph, graph_name(request, beta_spec), release)
     return replace(
         found,
         graph=graph,

@@ -11,10 +11,9 @@ from hooks.ground.k8s.types import Json
 from hooks.ground.problems import HERE, SPEC, Problem
 from hooks.ground.settings import Settings
 from hooks.language.api.graph_request import GraphRequest
-from hooks.language.rules import asked as asked_rules
+from hooks.language.rules import profiler as profiler_rules
 from hooks.language.rules import profiling as rules
-from hooks.request.spec.asked import read_asked
-from hooks.request.spec.asked_spec import write_asked_spec
+from hooks.request.spec.beta_spec import read_beta_spec
 from hooks.request.spec.profiler_config import (
     MAX_ARGUMENT_BYTES,
     OUTPUT_FOLDER,
@@ -23,6 +22,7 @@ from hooks.request.spec.profiler_config import (
     merge_profiler_config,
     write_profiler_config,
 )
+from hooks.request.spec.profiler_spec import write_profiler_spec
 from hooks.request.spec.profilers import CURRENT_MODULE, ProfilerRelease, find_profiler, output_file
 
 
@@ -31,7 +31,7 @@ class JobPlan:
     """The profiling Job of a request, to be created.
 
     `module` of `image` is run with `arguments`; it writes its files into `output_folder`, among them `required`.
-    `hardware` is what it searches for, {} if it is not told. `asked` is the spec in v1beta1, {} for a profiler that
+    `hardware` is what it searches for, {} if it is not told. `beta_spec` is the spec in v1beta1, {} for a profiler that
     does not read it. `pull_secrets` are Secrets for the registries of its images. `spec_hash` is the fingerprint of the
     request's spec.
     """
@@ -46,7 +46,7 @@ class JobPlan:
     pull_secrets: tuple[str, ...]
     spec_hash: str
     hardware: Mapping[str, Json] = field(default_factory=dict)
-    asked: Mapping[str, Json] = field(default_factory=dict)
+    beta_spec: Mapping[str, Json] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,10 +82,10 @@ def _plan_current(
     request: GraphRequest, settings: Settings, profiler: ProfilerRelease, hardware: Mapping[str, Json]
 ) -> JobPlan:
     """A profiler of 1.x, which reads the request's spec in v1beta1."""
-    spec = write_asked_spec(request, profiler, hardware)
+    spec = write_profiler_spec(request, profiler, hardware)
     size = len(spec.encode())
     too_long = (
-        [asked_rules.SPEC_SIZE.at(SPEC, size=size, limit=MAX_ARGUMENT_BYTES)] if size > MAX_ARGUMENT_BYTES else ()
+        [profiler_rules.SPEC_SIZE.at(SPEC, size=size, limit=MAX_ARGUMENT_BYTES)] if size > MAX_ARGUMENT_BYTES else ()
     )
     _refuse_any((*too_long, *_find_setting_problems(settings)))
     return JobPlan(
@@ -99,7 +99,7 @@ def _plan_current(
         pull_secrets=(),
         spec_hash="",
         hardware=hardware,
-        asked=read_asked(request),
+        beta_spec=read_beta_spec(request),
     )
 
 

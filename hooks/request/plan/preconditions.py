@@ -12,19 +12,19 @@ from hooks.ground.k8s.types import Json
 from hooks.ground.problems import SPEC, Problem
 from hooks.ground.settings import Settings
 from hooks.language.api.graph_request import GraphRequest
-from hooks.language.rules import asked as asked_rules
+from hooks.language.rules import profiler as profiler_rules
 from hooks.language.rules import profiling as rules
-from hooks.request.rules.asked_rules import find_asked_problems
+from hooks.request.rules.profiler_rules import find_profiler_problems
 from hooks.request.rules.validate import validate_request
 from hooks.request.seen.gpu_discovery import NoGpusDiscovered, discover_hardware, has_hardware_by_hand
 from hooks.request.seen.hardware import NEEDED, NODE_QUERIES, NoHardware, fill_hardware, is_complete
 from hooks.request.seen.observe import ObservedRequest
 from hooks.request.seen.previous import PreviousRequestStatus
-from hooks.request.spec.asked import part_of, read_asked
-from hooks.request.spec.asked_spec import read_hardware
+from hooks.request.spec.beta_spec import part_of, read_beta_spec
+from hooks.request.spec.profiler_spec import read_hardware
 from hooks.request.spec.profilers import find_profiler
 from hooks.wire.metacontroller.protocol import ObjectQuery
-from hooks.wire.policy.looking import NOT_YET_READ
+from hooks.wire.policy.on_demand import NOT_YET_READ
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +44,7 @@ def check_preconditions(
     request: GraphRequest, seen: ObservedRequest, settings: Settings, previous: PreviousRequestStatus
 ) -> Preconditions:
     """Check whether profiling can begin."""
-    asked_problems = tuple(find_asked_problems(request, settings))
+    asked_problems = tuple(find_profiler_problems(request, settings))
     if find_profiler(request, settings).reads_beta:
         problems = (*validate_request(request, settings), *asked_problems)
         return _check_current(request, seen, settings, previous=previous, problems=problems)
@@ -67,8 +67,8 @@ def _check_current(
     problems: tuple[Problem, ...],
 ) -> Preconditions:
     """The hardware and the claim that a profiler of 1.x needs; what is not known yet is read."""
-    asked = read_asked(request)
-    written = read_hardware(request, asked)
+    beta_spec = read_beta_spec(request)
+    written = read_hardware(request, beta_spec)
     hardware = _recall(written, previous)
     looks_for: list[ObjectQuery] = []
     found: list[Problem] = []
@@ -81,14 +81,14 @@ def _check_current(
             hardware = fill_hardware(written, seen.nodes) if _may_read(seen, settings) else _refuse(seen, settings)
         except NoHardware as error:
             missing = ", ".join(field for field in NEEDED if written.get(field) is None)
-            found.append(asked_rules.HARDWARE.at(SPEC / "hardware", why=str(error), fields=missing))
-    claim = part_of(asked, "modelCache").get("pvcName")
+            found.append(profiler_rules.HARDWARE.at(SPEC / "hardware", why=str(error), fields=missing))
+    claim = part_of(beta_spec, "modelCache").get("pvcName")
     if claim:
         looks_for.append(ObjectQuery(kinds.PERSISTENT_VOLUME_CLAIM, request.metadata.namespace, str(claim)))
         is_open = is_open or seen.claims_fault == NOT_YET_READ
         if not seen.claims_fault and claim not in seen.claims:
             place = SPEC / "modelCache.pvcName"
-            found.append(asked_rules.MODEL_CACHE.at(place, name=claim, namespace=request.metadata.namespace))
+            found.append(profiler_rules.MODEL_CACHE.at(place, name=claim, namespace=request.metadata.namespace))
     return Preconditions(
         problems=problems if is_open else (*problems, *found),
         hardware=hardware,

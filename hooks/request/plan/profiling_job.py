@@ -17,7 +17,7 @@ from hooks.ground.k8s.types import Container, EnvVar, Json, Manifest, PodSpec, V
 from hooks.ground.k8s.workloads import WorkloadTemplate, build_job
 from hooks.language.api.graph_request import ProfilingConfig
 from hooks.request.plan.job_plan import AccessPlan, JobPlan
-from hooks.request.spec.asked import part_of
+from hooks.request.spec.beta_spec import part_of
 from hooks.request.spec.job_overrides import override_job
 from hooks.request.spec.names import ANNOTATION_SPEC_HASH, account_name, job_name, output_config_map_name
 from hooks.request.spec.profiler_config import BASE_FILE, OUTPUT_FOLDER, uses_ai_configurator
@@ -58,7 +58,7 @@ def build_profiling_job(plan: JobPlan) -> Manifest:
         deadline_seconds=int(plan.settings.profiling_deadline),
         failure_rules=_FAILURE_RULES,
     )
-    return override_job(job, part_of(plan.asked, "overrides", "profilingJob"))
+    return override_job(job, part_of(plan.beta_spec, "overrides", "profilingJob"))
 
 
 def build_profiling_access(plan: AccessPlan) -> list[Manifest]:
@@ -109,7 +109,7 @@ def _build_volumes(plan: JobPlan, spec: ProfilingConfig) -> Iterator[dict[str, J
     if spec.config_map_ref:
         items = [{"key": spec.config_map_ref.key, "path": BASE_FILE.name}]
         yield {"name": _CONFIG_VOLUME, "configMap": {"name": spec.config_map_ref.name, "items": items}}
-    if claim := part_of(plan.asked, "modelCache").get("pvcName"):
+    if claim := part_of(plan.beta_spec, "modelCache").get("pvcName"):
         yield {"name": _CACHE_VOLUME, "persistentVolumeClaim": {"claimName": claim, "readOnly": True}}
 
 
@@ -117,11 +117,11 @@ def _build_profiler(plan: JobPlan, spec: ProfilingConfig) -> Container:
     mounts: list[VolumeMount] = [{"name": _OUTPUT_VOLUME, "mountPath": str(OUTPUT_FOLDER)}]
     if spec.config_map_ref:
         mounts.append({"name": _CONFIG_VOLUME, "mountPath": str(BASE_FILE.parent), "readOnly": True})
-    cache = part_of(plan.asked, "modelCache")
+    cache = part_of(plan.beta_spec, "modelCache")
     if cache.get("pvcName"):
         path = cache.get("pvcMountPath") or contract.MODEL_CACHE_PATH
         mounts.append({"name": _CACHE_VOLUME, "mountPath": path, "readOnly": True})
-    ours = _CURRENT_RESOURCES if plan.asked else _DEFAULT_RESOURCES
+    ours = _CURRENT_RESOURCES if plan.beta_spec else _DEFAULT_RESOURCES
     resources = ours if spec.resources is None else spec.resources
     container: Container = {
         "name": contract.PROFILER_CONTAINER,
@@ -133,7 +133,7 @@ def _build_profiler(plan: JobPlan, spec: ProfilingConfig) -> Container:
         "terminationMessagePolicy": "FallbackToLogsOnError",
         "volumeMounts": mounts,
     }
-    if plan.asked:
+    if plan.beta_spec:
         container["workingDir"] = _WORKING_FOLDER
     if resources:
         container["resources"] = canonical_fragment(resources)

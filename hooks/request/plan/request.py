@@ -161,7 +161,7 @@ def _plan_start(
     except InvalidSpec as error:
         return _StartDecision(spec=SpecState.UNBUILDABLE, problems=error.problems)
     return _StartDecision(
-        spec=SpecState.ACCEPTED, job=job, hardware=found.hardware if job.asked else {}, looks_for=found.looks_for
+        spec=SpecState.ACCEPTED, job=job, hardware=found.hardware if job.beta_spec else {}, looks_for=found.looks_for
     )
 
 

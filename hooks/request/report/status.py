@@ -24,9 +24,9 @@ from hooks.request.report.conditions import (
 from hooks.request.rules.validate import rejected_change
 from hooks.request.seen.previous import PreviousRequestStatus
 from hooks.request.seen.profiler_report import read_phase
-from hooks.request.spec.asked_spec import AUTO
 from hooks.request.spec.names import job_name, output_config_map_name
 from hooks.request.spec.phases import Position, RequestState
+from hooks.request.spec.profiler_spec import AUTO
 from hooks.request.spec.reasons import SUCCEEDED, VALIDATION, VERIFIED, RequestReason
 from hooks.wire.policy.conditions import VALID, judge_spec
 

@@ -18,7 +18,7 @@ from hooks.language.rules.pod import QUANTITY
 from hooks.language.rules.spec import RUNTIME_VERSION
 from hooks.language.validation.judging import Findings, judge
 from hooks.language.validation.review import Review, Verdict
-from hooks.request.rules.asked_rules import find_asked_problems, find_asked_warnings
+from hooks.request.rules.profiler_rules import find_profiler_problems, find_profiler_warnings
 from hooks.request.spec.phases import FIXED_STATES, RequestState
 from hooks.request.spec.reasons import RequestReason
 from hooks.wire.metacontroller.installation import read_installation
@@ -77,8 +77,8 @@ def rejected_change(state: RequestState) -> Problem:
 
 def _judge_request(request: GraphRequest, review: Review) -> Findings:
     return Findings(
-        problems=(*validate_request(request, review.settings), *find_asked_problems(request, review.settings)),
-        warnings=(*_find_overwritten(request), *find_asked_warnings(request, review.settings)),
+        problems=(*validate_request(request, review.settings), *find_profiler_problems(request, review.settings)),
+        warnings=(*_find_overwritten(request), *find_profiler_warnings(request, review.settings)),
     )
 
 

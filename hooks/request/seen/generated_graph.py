@@ -28,7 +28,7 @@ from hooks.language.rules import profiling as rules
 from hooks.language.v1beta1.checks import find_v1beta1_problems
 from hooks.language.v1beta1.rules import in_v1beta1
 from hooks.language.validation.overlap import drop_repetitions
-from hooks.language.versions import GROUP_VERSIONS, convert, written_path
+from hooks.language.versions import V1BETA1, convert, written_path
 from hooks.request.spec.applied_graph import with_image
 from hooks.wire.metacontroller.children import MAX_CHILD_BYTES
 
@@ -43,6 +43,7 @@ GENERATED = HERE / "status.generatedDeployment"
 """Field of the request that holds the generated graph once it is accepted."""
 
 _KEPT_METADATA = ("name", "namespace", "labels", "annotations")
+_VERSIONS = (contract.GRAPH.api_version, V1BETA1.api_version)
 _DATA_KEYS = ("data", "binaryData")
 _INSTALLED = frozenset({kinds.INFERENCE_POOL})
 
@@ -128,9 +129,9 @@ def refuse_graph(problems: Iterable[Problem]) -> tuple[Problem, ...]:
 def _read_graph(document: Mapping[str, Json], default_name: str) -> tuple[Manifest, Manifest | None]:
     """The graph in v1alpha1, and as it was written if that is v1beta1."""
     version = document.get("apiVersion")
-    is_beta = version == GROUP_VERSIONS[-1]
-    if version not in GROUP_VERSIONS:
-        expected = " or ".join(GROUP_VERSIONS)
+    is_beta = version == V1BETA1.api_version
+    if version not in _VERSIONS:
+        expected = " or ".join(_VERSIONS)
         raise InvalidSpec(rules.GENERATED_VERSION.at(GENERATED / "apiVersion", value=str(version), expected=expected))
     if found := tuple(_find_fractions(convert(document, contract.VERSION))):
         raise InvalidSpec(refuse_graph(_as_written(one, document) if is_beta else one for one in found))

@@ -25,7 +25,7 @@ from hooks.request.seen.gpu_discovery import GpuNode, observe_nodes
 from hooks.request.spec.names import ANNOTATION_SPEC_HASH, job_name
 from hooks.request.spec.phases import JobState
 from hooks.wire.metacontroller.protocol import ObjectQuery, SyncRequest
-from hooks.wire.policy.looking import NOT_YET_READ
+from hooks.wire.policy.on_demand import NOT_YET_READ
 
 LABEL_JOB_NAME = "job-name"
 

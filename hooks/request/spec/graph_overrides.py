@@ -14,13 +14,14 @@ from hooks.ground.k8s.types import Json, Manifest, ReadManifest
 from hooks.ground.problems import HERE, SPEC, FieldPath, Key, Problem
 from hooks.language.api.merging import merge_by_schema
 from hooks.language.api.structural import SchemaNode
-from hooks.language.rules import asked as rules
+from hooks.language.rules import profiler as rules
 from hooks.language.rules import schema as schema_rules
-from hooks.language.versions import CONVERSION_ANNOTATIONS, GROUP_VERSIONS, convert
+from hooks.language.versions import CONVERSION_ANNOTATIONS, V1BETA1, convert
 
 PATH = SPEC / "overrides.dgd"
 _UNTOUCHED_ARGS = frozenset({"Frontend", "Planner"})
 """Services of v1alpha1 whose arguments are replaced; those of workers are appended."""
+_VERSIONS = (contract.GRAPH.api_version, V1BETA1.api_version)
 _PATCH = "$patch"
 
 
@@ -40,8 +41,8 @@ def find_override_problems(override: Json) -> Iterator[Problem]:
     if not isinstance(override, Mapping) or override.get("kind") != contract.GRAPH.kind:
         yield rules.GRAPH_OVERRIDE.at(PATH / "kind", why=f"should be {contract.GRAPH.kind}")
         return
-    if override.get("apiVersion") not in GROUP_VERSIONS:
-        yield rules.GRAPH_OVERRIDE.at(PATH / "apiVersion", why=f"should be {' or '.join(GROUP_VERSIONS)}")
+    if override.get("apiVersion") not in _VERSIONS:
+        yield rules.GRAPH_OVERRIDE.at(PATH / "apiVersion", why=f"should be {' or '.join(_VERSIONS)}")
         return
     if "status" in override:
         yield rules.GRAPH_OVERRIDE.at(PATH / "status", why="is no part of what is asked for; leave it out")
@@ -55,7 +56,7 @@ def find_override_problems(override: Json) -> Iterator[Problem]:
 
 def merge_override(graph: ReadManifest, override: Mapping[str, Json]) -> MergedGraph:
     """Merge an override without problems into a graph of either version."""
-    version = contract.BETA_VERSION if override["apiVersion"] == GROUP_VERSIONS[-1] else contract.VERSION
+    version = contract.BETA_VERSION if override["apiVersion"] == V1BETA1.api_version else contract.VERSION
     base = convert(graph, version)
     remarks: list[str] = []
     partial = _prepare(version, base, override, remarks)

@@ -23,9 +23,9 @@ from hooks.language.validation.review import Review, Verdict
 from hooks.server.admission.conversion import PATH, add_conversion
 from hooks.server.admission.wire import AdmissionCall, parse_admission_review, write_allowed, write_denied
 from hooks.server.admission.written import in_written_version
+from hooks.server.serving.call_id import SYNC_ID, trace_fields
 from hooks.server.serving.logs import logger
 from hooks.server.serving.metrics import AdmissionMetrics, create_admission_metrics, record_review
-from hooks.server.serving.origin import SYNC_ID, trace_fields
 from hooks.server.serving.web import BY_ITSELF, ServedBy, create_bare_app, read_body
 from hooks.wire.metacontroller.controllers import OUR_KINDS
 from hooks.wire.metacontroller.parent_key import make_parent_key

@@ -6,7 +6,7 @@ from functools import partial
 from hooks.adapter.rules.validate import review_adapter
 from hooks.component.rules.validate import review_component
 from hooks.graph.rules.validate import review_graph
-from hooks.graph.spec.origin import find_missing_origin
+from hooks.graph.spec.operator_release import find_missing_operator_release
 from hooks.ground import contract
 from hooks.ground.k8s.types import plural_of
 from hooks.language.validation.defaulting import JsonPatch, default_any, default_graph
@@ -30,7 +30,7 @@ RULES: Mapping[str, Callable[[Review], Verdict]] = {
 """By resource (`dynamographdeployments`): the function that finds the problems of a write."""
 
 DEFAULTS: Mapping[str, Callable[[Review], JsonPatch]] = {
-    plural_of(contract.GRAPH): partial(default_graph, find_origin=find_missing_origin),
+    plural_of(contract.GRAPH): partial(default_graph, find_origin=find_missing_operator_release),
     plural_of(contract.COMPONENT): default_any,
     plural_of(contract.MODEL): default_any,
     plural_of(contract.GRAPH_REQUEST): default_any,

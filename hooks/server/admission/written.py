@@ -6,26 +6,24 @@ user's request beside it.
 
 from dataclasses import replace
 
-from hooks.ground import contract
 from hooks.ground.problems import Problem
-from hooks.language.v1beta1.checks import find_v1beta1_warnings
-from hooks.language.v1beta1.rules import in_v1beta1
 from hooks.language.validation.review import Verdict
-from hooks.language.versions import convert, written_path
+from hooks.language.versions import VERSIONS, convert, written_path
 from hooks.server.admission.wire import AdmissionCall
 
 
 def in_written_version(verdict: Verdict, call: AdmissionCall) -> Verdict:
     """The verdict with the paths and words of the version that the user wrote, and the warnings of that version."""
-    if call.version != contract.BETA_VERSION or call.new is None:
+    version = VERSIONS.find(call.version)
+    if version is None or call.new is None:
         return verdict
-    written = convert(call.new, contract.BETA_VERSION)
+    written, rules = convert(call.new, version.name), version.rules()
 
     def say(problem: Problem) -> Problem:
-        worded = replace(problem, rule=in_v1beta1(problem.rule))
+        worded = replace(problem, rule=rules.word(problem.rule))
         return worded.moved(lambda path: written_path(path, written))
 
     return Verdict(
         problems=tuple(map(say, verdict.problems)),
-        warnings=(*find_v1beta1_warnings(written), *map(say, verdict.warnings)),
+        warnings=(*rules.find_warnings(written), *map(say, verdict.warnings)),
     )

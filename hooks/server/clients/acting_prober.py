@@ -13,9 +13,9 @@ from hooks.model.prober.messages import LoadReport, LoadRequest
 from hooks.server.clients.api_server import ApiServer
 from hooks.server.clients.model_reader import Confirm, confirm_all, find_confirm
 from hooks.server.clients.prober_client import RELAY_PATH, RETRY_SECONDS, ProberClient
-from hooks.server.clients.prober_lease import TICK_SECONDS, LeaseTurns, OnlyPod, SharedLease, Standing
+from hooks.server.clients.prober_lease import TICK_SECONDS, LeaseState, LeaseTurns, OnlyPod, SharedLease
 from hooks.server.serving.background import start_repeating
-from hooks.server.serving.origin import UNKNOWN, CallOrigin
+from hooks.server.serving.call_id import UNKNOWN, CallId
 
 ADDRESS_VARIABLE = "POD_IP"
 """Environment variable with this pod's address, which the other hooks pods call."""
@@ -29,11 +29,11 @@ class NoTurns:
 
     fault: str
 
-    def look(self) -> Standing:
+    def find_state(self) -> LeaseState:
         """No prober acts, and why."""
-        return Standing(fault=self.fault)
+        return LeaseState(fault=self.fault)
 
-    def keep(self, _is_draining: Callable[[], bool]) -> None:
+    def renew(self, _is_draining: Callable[[], bool]) -> None:
         """Nothing can be kept."""
 
 
@@ -50,7 +50,7 @@ class ActingProber:
     confirm: Confirm = confirm_all
     _others: dict[str, ProberClient] = field(default_factory=dict)
 
-    def ask(self, request: LoadRequest, origin: CallOrigin = UNKNOWN) -> LoadReport:
+    def ask(self, request: LoadRequest, call_id: CallId = UNKNOWN) -> LoadReport:
         """The acting prober's report.
 
         Raises:
@@ -59,26 +59,26 @@ class ActingProber:
             ProberUnavailable: the prober or the pod that holds the Lease does not answer, no pod can hold the Lease, or
                 it is not known what the stored model asks for.
         """
-        standing = self.turns.look()
-        if not standing.is_own and not standing.url:
-            _refuse(standing)
-        if standing.is_own:
+        lease_state = self.turns.find_state()
+        if not lease_state.is_own and not lease_state.url:
+            _refuse(lease_state)
+        if lease_state.is_own:
             self.confirm(request)
         try:
-            return (self.own if standing.is_own else self._find(standing.url)).ask(request, origin)
+            return (self.own if lease_state.is_own else self._find(lease_state.url)).ask(request, call_id)
         except LeaveAlone as refusal:
-            _refuse(standing, refusal)
+            _refuse(lease_state, refusal)
         except ProberUnavailable as error:
-            if standing.is_own:
+            if lease_state.is_own:
                 raise
             raise ProberUnavailable(
-                f"the hooks pod at {standing.url}, whose prober acts, does not pass the request on: {error}; "
+                f"the hooks pod at {lease_state.url}, whose prober acts, does not pass the request on: {error}; "
                 "check that a NetworkPolicy lets hooks pods call each other"
             ) from error
 
-    def keep(self, is_draining: Callable[[], bool]) -> None:
+    def renew(self, is_draining: Callable[[], bool]) -> None:
         """Keep this pod's turn from now on, in a thread that ends with the process."""
-        start_repeating("prober-lease", partial(self.turns.keep, is_draining), TICK_SECONDS)
+        start_repeating("prober-lease", partial(self.turns.renew, is_draining), TICK_SECONDS)
 
     def _find(self, url: str) -> ProberClient:
         """The client of another pod's hooks; only that of the present holder is kept."""
@@ -89,11 +89,12 @@ class ActingProber:
         return found
 
 
-def _refuse(standing: Standing, refusal: LeaveAlone | None = None) -> NoReturn:
+def _refuse(lease_state: LeaseState, refusal: LeaveAlone | None = None) -> NoReturn:
     """Say that no prober acts: as a fault if there is one, else as something that passes."""
-    if standing.fault:
+    if lease_state.fault:
         raise ProberUnavailable(
-            f"no adapter is loaded or verified, because this pod cannot keep the Lease of the probers: {standing.fault}"
+            "no adapter is loaded or verified, because this pod cannot keep the Lease of the probers: "
+            f"{lease_state.fault}"
         ) from refusal
     raise refusal or LeaveAlone(_AGREEING, retry_after=RETRY_SECONDS)
 

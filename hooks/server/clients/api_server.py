@@ -14,9 +14,9 @@ from urllib.parse import quote
 from hooks.ground.k8s.names import is_dns_label, is_subdomain
 from hooks.ground.k8s.types import GroupVersionKind, ReadManifest, plural_of
 from hooks.server.clients.manifests import check_manifest, read_continue, read_items
-from hooks.server.exchange.asking import MIB, Allowance, HttpClient, Reply, Unanswered
 from hooks.server.exchange.connections import BoundedAdapter
 from hooks.server.exchange.documents import Unreadable, parse_object
+from hooks.server.exchange.http_client import MIB, Allowance, HttpClient, Reply, Unanswered
 
 ACCOUNT_FOLDER = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 PAGE = 500

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from http import HTTPStatus
 from urllib.parse import urlsplit
 
-from hooks.server.exchange.asking import MIB, Allowance, HttpClient, Unanswered, open_client
 from hooks.server.exchange.documents import Unreadable, parse_object
+from hooks.server.exchange.http_client import MIB, Allowance, HttpClient, Unanswered, open_client
 from hooks.wire.metacontroller.effects import DropReport, EtcdPrefixDrop
 
 DEADLINE_SECONDS = 2.0

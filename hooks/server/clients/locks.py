@@ -11,26 +11,26 @@ import click
 
 from hooks.ground.settings import Settings, Switch
 from hooks.server.clients.api_server import ApiServer, Refused
-from hooks.server.clients.namespace_locks import LockReader, Look, OwnLock, holder_prefix, start_keeping
+from hooks.server.clients.namespace_locks import FindClaim, LockReader, OwnLock, holder_prefix, start_renewing
 from hooks.server.serving.logs import logger
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Locks:
-    """`look` says whether a parent's namespace is locked; `own` is the lock of a namespace-restricted installation."""
+    """`find_claim` says whether a namespace is locked; `own` is the lock of a namespace-restricted installation."""
 
-    look: Look
+    find_claim: FindClaim
     own: OwnLock | None = None
 
     def is_locked(self, namespace: str) -> bool:
         """Whether another operator has certainly locked the namespace."""
-        hold = self.look(namespace)
-        return hold is not None and hold.is_certain
+        claim = self.find_claim(namespace)
+        return claim is not None and claim.is_certain
 
-    def keep(self, is_draining: Callable[[], bool]) -> None:
+    def renew(self, is_draining: Callable[[], bool]) -> None:
         """Renew our own lock, if any, until this process ends."""
         if self.own is not None:
-            start_keeping(self.own, is_draining)
+            start_renewing(self.own, is_draining)
 
     def release(self) -> None:
         """Release our own lock, if any; if that fails, the lock expires soon."""
@@ -42,7 +42,7 @@ class Locks:
             logger.warning("namespace lock not released: %s", refused)
 
 
-NO_LOCKS = Locks(look=lambda _namespace: None)
+NO_LOCKS = Locks(find_claim=lambda _namespace: None)
 
 
 def set_up_locks(settings: Settings, *, holds: bool) -> Locks:
@@ -57,12 +57,12 @@ def set_up_locks(settings: Settings, *, holds: bool) -> Locks:
         _refuse("this pod mounts no ServiceAccount token, which is needed to read Leases")
     if not settings.installation:
         reader = LockReader(server=server, clock=_now)
-        return Locks(look=reader.look)
+        return Locks(find_claim=reader.find_claim)
     if not settings.installation_namespace:
         _refuse("the setting installation needs the setting installation_namespace too")
     if not holds:
         reader = LockReader(server=server, clock=_now, ours=holder_prefix(settings.installation))
-        return Locks(look=reader.look)
+        return Locks(find_claim=reader.find_claim)
     own = OwnLock(
         server=server,
         clock=_now,
@@ -71,7 +71,7 @@ def set_up_locks(settings: Settings, *, holds: bool) -> Locks:
         process=socket.gethostname(),
         is_alone=settings.hook_replicas == 1,
     )
-    return Locks(look=own.look, own=own)
+    return Locks(find_claim=own.find_claim, own=own)
 
 
 def _now() -> datetime:

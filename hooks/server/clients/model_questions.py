@@ -3,18 +3,18 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from flask import g, has_app_context
+from flask import has_app_context
 
 from hooks.ground.errors import LeaveAlone, ProberUnavailable
 from hooks.ground.settings.facts import Facts
 from hooks.model.prober.messages import LoadReport, LoadRequest
-from hooks.model.seen.pod_addresses import CheckAddresses, NamedAddress, Verdicts
+from hooks.model.seen.pod_addresses import CheckAddresses
 from hooks.model.sync import ModelCall, find_addresses, plan_request
-from hooks.server.serving.origin import UNKNOWN, CallOrigin
-from hooks.server.serving.web import find_origin
+from hooks.server.serving.call_id import UNKNOWN, CallId
+from hooks.server.serving.web import find_call_id
 from hooks.wire.metacontroller.protocol import SyncAnswer, SyncRequest
 
-AskProber = Callable[[LoadRequest, CallOrigin], LoadReport]
+AskProber = Callable[[LoadRequest, CallId], LoadReport]
 """Sends the wanted adapters, and of which call they are, to the prober, and returns its report.
 
 Raises `ProberUnavailable`, or `LeaveAlone` while no prober acts.
@@ -22,7 +22,7 @@ Raises `ProberUnavailable`, or `LeaveAlone` while no prober acts.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asking:
+class ModelQuestions:
     """Whom a model's hook asks: `check` says of addresses whether they are those of their pods."""
 
     prober: AskProber
@@ -36,7 +36,7 @@ class Asking:
         def sync(request: SyncRequest, facts: Facts) -> SyncAnswer:
             call = ModelCall(request=request, facts=facts, finalizing=finalizing)
             if addresses := find_addresses(call):
-                call = replace(call, verdicts=_check(self.check, addresses))
+                call = replace(call, verdicts=self.check(addresses))
             wanted = plan_request(call)
             try:
                 report = None if wanted is None else _ask(self.prober, wanted)
@@ -49,17 +49,6 @@ class Asking:
         return sync
 
 
-def _check(check: CheckAddresses, addresses: tuple[NamedAddress, ...]) -> Verdicts:
-    """The verdicts on addresses; in a server they are kept for a recording."""
-    verdicts = check(addresses)
-    if has_app_context():
-        g.verdicts = verdicts
-    return verdicts
-
-
 def _ask(ask: AskProber, wanted: LoadRequest) -> LoadReport:
-    """The prober's report; in a server it is kept for a recording, and the prober logs the call's id and trace."""
-    if not has_app_context():
-        return ask(wanted, UNKNOWN)
-    g.report = report = ask(wanted, find_origin())
-    return report
+    """The prober's report; in a server the prober logs the call's id and trace."""
+    return ask(wanted, find_call_id() if has_app_context() else UNKNOWN)

@@ -24,7 +24,7 @@ from hooks.server.clients.read_faults import ReadFaults
 WAIT_SECONDS, DEADLINE_SECONDS = 1.0, 2.0
 """How long a call waits for its turn to read, and how long the answer may take."""
 MOST_READERS = 4
-GOOD_SECONDS, KEPT_SECONDS = 120.0, 3600.0
+GOOD_SECONDS, REMEMBERED_SECONDS = 120.0, 3600.0
 """After how long a model is read again, and how long it counts while it cannot be read."""
 REFUSED_SECONDS = 1.0
 MOST_KNOWN, MOST_REFUSED = 16_384, 1024
@@ -83,14 +83,14 @@ class ModelReader:
         age = self._find_age(request.key, mark, self.server.clock())
         if age < _good_seconds(request.key):
             return
-        if self._readers.acquire(timeout=0 if age < KEPT_SECONDS else WAIT_SECONDS):
+        if self._readers.acquire(timeout=0 if age < REMEMBERED_SECONDS else WAIT_SECONDS):
             try:
                 fault = self._read(self.server, request, mark)
             finally:
                 self._readers.release()
-            if fault and age >= KEPT_SECONDS:
+            if fault and age >= REMEMBERED_SECONDS:
                 raise _refuse_unread(request, fault)
-        elif age >= KEPT_SECONDS:
+        elif age >= REMEMBERED_SECONDS:
             raise LeaveAlone(_BUSY, retry_after=RETRY_SECONDS)
 
     def _find_age(self, key: str, mark: _Mark, now: float) -> float:

@@ -24,7 +24,7 @@ from hooks.server.serving.logs import logger
 
 Clock = Callable[[], datetime]
 """Returns the time, aware and in UTC."""
-Look = Callable[[str], "Hold | None"]
+FindClaim = Callable[[str], "NamespaceClaim | None"]
 """The reason for leaving a namespace alone, or None."""
 
 CACHE_SECONDS = 10
@@ -70,15 +70,17 @@ NO_LEASE = Lease()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Hold:
+class NamespaceClaim:
     """Why a namespace is left alone; not `is_certain` if it is unknown whether the namespace is locked."""
 
     reason: str
     is_certain: bool = True
 
 
-def _held(namespace: str, lease: Lease) -> Hold:
-    return Hold(reason=f"namespace {namespace} is locked by the Lease of {lease.holder or 'another operator'}")
+def _claimed(namespace: str, lease: Lease) -> NamespaceClaim:
+    return NamespaceClaim(
+        reason=f"namespace {namespace} is locked by the Lease of {lease.holder or 'another operator'}"
+    )
 
 
 def _path_of(namespace: str) -> str:
@@ -112,29 +114,29 @@ class LockReader:
     server: ApiServer
     clock: Clock
     ours: str = ""
-    _seen: dict[str, tuple[datetime, Lease | Hold]] = field(default_factory=dict, init=False)
+    _seen: dict[str, tuple[datetime, Lease | NamespaceClaim]] = field(default_factory=dict, init=False)
 
-    def look(self, namespace: str) -> Hold | None:
+    def find_claim(self, namespace: str) -> NamespaceClaim | None:
         """Why to leave the namespace alone, or None; asks the API server at most every 10 s per namespace."""
         now = self.clock()
         found = self._find(namespace, now)
-        if isinstance(found, Hold):
+        if isinstance(found, NamespaceClaim):
             return found
         if not found.is_valid(now) or (self.ours and found.holder.startswith(self.ours)):
             return None
-        return _held(namespace, found)
+        return _claimed(namespace, found)
 
-    def _find(self, namespace: str, now: datetime) -> Lease | Hold:
+    def _find(self, namespace: str, now: datetime) -> Lease | NamespaceClaim:
         known = self._seen.get(namespace)
         if known is not None and timedelta(0) <= now - known[0] < timedelta(seconds=CACHE_SECONDS):
             return known[1]
         try:
-            found: Lease | Hold = self._read(namespace)
+            found: Lease | NamespaceClaim = self._read(namespace)
         except Refused as refused:
             logger.warning("namespace lock not read: %s", refused)
             is_enough = known is not None and isinstance(known[1], Lease) and known[1].is_valid(now)
             reason = f"it is unknown whether namespace {namespace} is locked: {refused}"
-            found = known[1] if known is not None and is_enough else Hold(reason=reason, is_certain=False)
+            found = known[1] if known is not None and is_enough else NamespaceClaim(reason=reason, is_certain=False)
         if len(self._seen) >= _MAX_REMEMBERED:
             self._seen.clear()
         self._seen[namespace] = (now, found)
@@ -172,7 +174,7 @@ class OwnLock:
         """This process's name as a holder; it ends with the version, as the Go operator's does."""
         return f"{self.ours}{self.process}@{__version__}"
 
-    def look(self, namespace: str) -> Hold | None:
+    def find_claim(self, namespace: str) -> NamespaceClaim | None:
         """Why to leave the namespace alone: it is our own, and we do not hold its Lease; otherwise None."""
         if namespace != self.namespace:
             return None
@@ -180,11 +182,11 @@ class OwnLock:
         if lease.is_valid(now):
             if lease.holder.startswith(self.ours):
                 return None
-            return _held(namespace, lease)
+            return _claimed(namespace, lease)
         reason = f"the Lease {contract.NAMESPACE_LOCK} of namespace {namespace} is not renewed"
-        return Hold(reason=reason, is_certain=False)
+        return NamespaceClaim(reason=reason, is_certain=False)
 
-    def keep(self, *, may_take: bool = True) -> None:
+    def renew(self, *, may_take: bool = True) -> None:
         """Read the Lease, and renew it or take it over if that is due; with `may_take` False, never take it over.
 
         Raises:
@@ -260,15 +262,15 @@ def lease_path(namespace: str, name: str = "") -> str:
     return f"/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases{f'/{name}' if name else ''}"
 
 
-def start_keeping(lock: OwnLock, is_draining: Callable[[], bool]) -> threading.Thread:
+def start_renewing(lock: OwnLock, is_draining: Callable[[], bool]) -> threading.Thread:
     """Check and renew the Lease from now on, in a thread that ends with the process."""
-    return start_repeating("namespace-lock", partial(keep_once, lock, is_draining), TICK_SECONDS)
+    return start_repeating("namespace-lock", partial(renew_once, lock, is_draining), TICK_SECONDS)
 
 
-def keep_once(lock: OwnLock, is_draining: Callable[[], bool]) -> None:
-    """Check the Lease once, and log a failure; `look` returns a reason once the Lease has expired."""
+def renew_once(lock: OwnLock, is_draining: Callable[[], bool]) -> None:
+    """Check the Lease once, and log a failure; `find_claim` returns a reason once the Lease has expired."""
     try:
-        lock.keep(may_take=not is_draining())
+        lock.renew(may_take=not is_draining())
     except Refused as refused:
         logger.warning("namespace lock not renewed: %s", refused)
 

@@ -24,7 +24,7 @@ from hooks.server.clients.read_faults import ReadFaults
 READ_SECONDS, DEADLINE_SECONDS = 1.0, 2.0
 """How long a call begins to read further pods, and how long the last answer may take."""
 GOOD_SECONDS = 120.0
-KEPT_SECONDS = 3600.0
+REMEMBERED_SECONDS = 3600.0
 """How long an address stays its pod's while the pod cannot be read: longer, and another pod may well have it."""
 FIRST_AGAIN_SECONDS, LONGEST_AGAIN_SECONDS = 1.0, 60.0
 """After how long a refused address is looked at again: first, and after many times."""
@@ -162,7 +162,11 @@ class PodReader:
 
     def _judge(self, one: NamedAddress, now: float) -> AddressVerdict:
         known = self._known.get(one)
-        if known is not None and known.refusal is not None and (known.refusal or now < known.read_at + KEPT_SECONDS):
+        if (
+            known is not None
+            and known.refusal is not None
+            and (known.refusal or now < known.read_at + REMEMBERED_SECONDS)
+        ):
             return AddressVerdict(refusal=known.refusal) if known.refusal else OWN
         reason = self._faults.find(one.namespace, also_old=True) or _WAITING
         is_new = known is None or (known.refusal is None and now < known.since + self._new_seconds)

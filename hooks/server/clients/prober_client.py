@@ -11,8 +11,8 @@ from hooks.ground.errors import LeaveAlone, ProberUnavailable
 from hooks.ground.k8s.messages import one_line, without_user
 from hooks.model.prober.messages import LoadReport, LoadRequest, Term, read_message, write_message
 from hooks.server.clients.prober_token import read_token
-from hooks.server.exchange.asking import MIB, Allowance, Unanswered, open_client
-from hooks.server.serving.origin import UNKNOWN, CallOrigin
+from hooks.server.exchange.http_client import MIB, Allowance, Unanswered, open_client
+from hooks.server.serving.call_id import UNKNOWN, CallId
 
 RELAY_PATH = "/prober"
 """Where the hooks of a pod pass requests of other pods on to their own prober."""
@@ -42,14 +42,14 @@ class ProberClient:
         self._limits = Allowance(seconds=timeout, most_bytes=_MOST_BYTES)
         self._client = open_client(_MOST_BYTES, each=_CONNECTIONS)
 
-    def ask(self, request: LoadRequest, origin: CallOrigin = UNKNOWN) -> LoadReport:
+    def ask(self, request: LoadRequest, call_id: CallId = UNKNOWN) -> LoadReport:
         """The prober's report on a request; the prober logs the call that it is part of.
 
         Raises:
             ProberUnavailable: no answer in time, or not a report.
             LeaveAlone: this prober does not act now, or the request is outdated.
         """
-        answer = self.send(request.namespace, request.name, write_message(request), origin)
+        answer = self.send(request.namespace, request.name, write_message(request), call_id)
         try:
             return read_message(answer, LoadReport)
         except (msgspec.MsgspecError, ValueError) as error:
@@ -57,14 +57,14 @@ class ProberClient:
                 "the prober's answer is not a report; run hooks and prober of one version"
             ) from error
 
-    def send(self, namespace: str, name: str, body: bytes, origin: CallOrigin) -> bytes:
+    def send(self, namespace: str, name: str, body: bytes, call_id: CallId) -> bytes:
         """The prober's answer to a request that is written already.
 
         Raises:
             ProberUnavailable: no answer in time, or one that says that it does not work.
             LeaveAlone: this prober does not act now, or the request is outdated.
         """
-        return self._call("PUT", f"/v1/models/{quote(namespace, safe='')}/{quote(name, safe='')}", body, origin)
+        return self._call("PUT", f"/v1/models/{quote(namespace, safe='')}/{quote(name, safe='')}", body, call_id)
 
     def set_term(self, term: Term) -> None:
         """Begin, renew or end the time for which the prober acts.
@@ -87,9 +87,9 @@ class ProberClient:
         except (msgspec.MsgspecError, ValueError) as error:
             raise ProberUnavailable("the prober's answer is not a term; run hooks and prober of one version") from error
 
-    def _call(self, method: str, path: str, body: bytes | None = None, origin: CallOrigin = UNKNOWN) -> bytes:
+    def _call(self, method: str, path: str, body: bytes | None = None, call_id: CallId = UNKNOWN) -> bytes:
         token = self._token if isinstance(self._token, str) else self._token()
-        headers = {**origin.headers, "Content-Type": "application/json"}
+        headers = {**call_id.headers, "Content-Type": "application/json"}
         if token:
             headers["Authorization"] = f"Bearer {token}"
         try:

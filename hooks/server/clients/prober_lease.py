@@ -40,7 +40,7 @@ _HOLDER = re.compile(r"(?P<pod>[^ ]+) (?P<url>http://([0-9.]+|\[[0-9a-fA-F:.]+\]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class LeaseState:
     """Which prober acts, as far as this process knows: the own one, that of the hooks at `url`, or none.
 
     `fault` is why the last check failed; empty if it did not.
@@ -52,12 +52,12 @@ class Standing:
 
 
 class LeaseTurns(Protocol):
-    """Says which prober acts, and keeps that true; `keep` never raises."""
+    """Says which prober acts, and keeps that true; `renew` never raises."""
 
-    def look(self) -> Standing:
+    def find_state(self) -> LeaseState:
         """Which prober acts."""
 
-    def keep(self, is_draining: Callable[[], bool]) -> None:
+    def renew(self, is_draining: Callable[[], bool]) -> None:
         """Check it once, and do what is due; `is_draining` says whether this pod is about to end."""
 
 
@@ -68,11 +68,11 @@ class OnlyPod:
     prober: ProberClient
     _has_ended: bool = field(default=False, init=False)
 
-    def look(self) -> Standing:
+    def find_state(self) -> LeaseState:
         """The own prober acts; at its end it refuses requests by itself."""
-        return Standing(is_own=True)
+        return LeaseState(is_own=True)
 
-    def keep(self, is_draining: Callable[[], bool]) -> None:
+    def renew(self, is_draining: Callable[[], bool]) -> None:
         """Stop the prober once the pod is about to end."""
         if self._has_ended or not is_draining():
             return
@@ -99,26 +99,26 @@ class SharedLease:
     holder: str
     clock: Callable[[], float] = time.monotonic
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
-    _standing: Standing = field(default_factory=Standing, init=False)
+    _state: LeaseState = field(default_factory=LeaseState, init=False)
     _seen: tuple[object, float] = field(default=(object(), 0.0), init=False)
     """The Lease's version at the last check, and since when it is that."""
 
-    def look(self) -> Standing:
+    def find_state(self) -> LeaseState:
         """The result of the last check."""
-        return self._standing
+        return self._state
 
-    def keep(self, is_draining: Callable[[], bool]) -> None:
+    def renew(self, is_draining: Callable[[], bool]) -> None:
         """Check the Lease: take it once its holder does not renew it, renew it, or give it up when the pod ends."""
         try:
             with self.server.converse(_REQUEST_SECONDS) as talk:
                 found = talk.find(lease_path(self.namespace, self.name), kinds.LEASE)
                 holder = self._give_up(talk, found) if is_draining() else self._renew(talk, found)
         except (Refused, ProberUnavailable, LeaveAlone) as error:
-            if str(error) != self._standing.fault:
+            if str(error) != self._state.fault:
                 logger.warning("the Lease of the probers is not kept: %s", error)
-            self._standing = replace(self._standing, fault=str(error))
+            self._state = replace(self._state, fault=str(error))
             return
-        self._standing = read_standing(holder, self.holder)
+        self._state = read_lease_state(holder, self.holder)
 
     def _renew(self, talk: Conversation, found: Mapping[str, Any] | None) -> str:
         """Make, renew or take the Lease if that is due, and return who holds it."""
@@ -185,9 +185,9 @@ def _write_number(lease: dict[str, Any], number: int, *, is_taken: bool) -> dict
     }
 
 
-def read_standing(holder: str, own: str) -> Standing:
+def read_lease_state(holder: str, own: str) -> LeaseState:
     """Whose prober acts while a pod with this name holds the Lease; a name that is no pod's of ours is nobody's."""
     if holder == own:
-        return Standing(is_own=True)
+        return LeaseState(is_own=True)
     written = _HOLDER.fullmatch(holder)
-    return Standing(url=written["url"]) if written else Standing()
+    return LeaseState(url=written["url"]) if written else LeaseState()

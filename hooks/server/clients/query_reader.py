@@ -27,8 +27,8 @@ from hooks.server.clients.manifests import read_items
 from hooks.server.clients.read_budget import ReadBudget
 from hooks.server.clients.read_faults import ReadFaults
 from hooks.server.clients.workload_pods import FoundPods, read_pods
-from hooks.server.exchange.asking import MIB
 from hooks.server.exchange.documents import Unreadable
+from hooks.server.exchange.http_client import MIB
 from hooks.wire.metacontroller.protocol import ObjectQuery, QueryAnswer
 from hooks.wire.metacontroller.queries import BUSY, ObjectSource, refuse_queries
 
@@ -37,7 +37,7 @@ READ_SECONDS, DEADLINE_SECONDS = 1.0, 2.0
 MOST_OBJECTS = 100
 """Objects of one list."""
 FRESH_SECONDS = 3.0
-MOST_KEPT, MOST_KEPT_BYTES = 256, 8 * MIB
+MOST_REMEMBERED, MOST_KEPT_BYTES = 256, 8 * MIB
 """Answers that are used again, and the bytes that were read for them."""
 
 OBJECTS_VARIABLE = "DYNAMO_SIMULATED_OBJECTS"
@@ -47,7 +47,7 @@ _FORBIDDEN = "the hooks may not read {kind} objects; give their account the righ
 
 
 @dataclass(frozen=True, slots=True)
-class _Kept:
+class _Remembered:
     at: float
     answer: QueryAnswer
     size: int
@@ -63,7 +63,7 @@ class QueryReader:
         self._server = server
         self._fresh_seconds = fresh_seconds
         self._lock = threading.Lock()
-        self._kept: OrderedDict[ObjectQuery, _Kept] = OrderedDict()
+        self._kept: OrderedDict[ObjectQuery, _Remembered] = OrderedDict()
         self._kept_bytes = 0
         self._faults = ReadFaults(server.clock)
         """By kind and namespace."""
@@ -95,7 +95,7 @@ class QueryReader:
                 self._budget.spend(query.namespace, size)
                 found[query] = replace(answer, size=size, seconds=conversation.server.clock() - began)
                 if answer.objects or not answer.fault:
-                    self._keep(query, found[query])
+                    self._remember(query, found[query])
         return found
 
     def _read_one(self, conversation: Conversation, query: ObjectQuery) -> QueryAnswer:
@@ -122,18 +122,18 @@ class QueryReader:
             kept = self._kept.get(query)
             return kept.answer if kept is not None and self._server.clock() < kept.at + self._fresh_seconds else None
 
-    def _keep(self, query: ObjectQuery, answer: QueryAnswer) -> None:
+    def _remember(self, query: ObjectQuery, answer: QueryAnswer) -> None:
         now = self._server.clock()
         with self._lock:
             if (former := self._kept.pop(query, None)) is not None:
                 self._kept_bytes -= former.size
-            self._kept[query] = _Kept(now, replace(answer, size=0, seconds=0.0), answer.size)
+            self._kept[query] = _Remembered(now, replace(answer, size=0, seconds=0.0), answer.size)
             self._kept_bytes += answer.size
             while self._kept and (self._is_full() or now >= next(iter(self._kept.values())).at + FRESH_SECONDS):
                 self._kept_bytes -= self._kept.popitem(last=False)[1].size
 
     def _is_full(self) -> bool:
-        return len(self._kept) > MOST_KEPT or self._kept_bytes > MOST_KEPT_BYTES
+        return len(self._kept) > MOST_REMEMBERED or self._kept_bytes > MOST_KEPT_BYTES
 
 
 def find_reader(server: ApiServer | None, environment: Mapping[str, str] = os.environ) -> ObjectSource:

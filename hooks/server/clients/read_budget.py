@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from hooks.server.exchange.asking import MIB
+from hooks.server.exchange.http_client import MIB
 from hooks.wire.metacontroller.queries import BUSY
 
 MOST_READERS = 4

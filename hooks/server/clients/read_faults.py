@@ -11,7 +11,7 @@ from hooks.server.clients.api_server import Refused
 
 PAUSE_SECONDS = 5.0
 """How long nothing is read at a place after the API server refused it there, or anywhere if it did not answer."""
-MOST_KEPT = 256
+MOST_REMEMBERED = 256
 UNREACHABLE = "the API server does not answer the hooks; check that they reach it"
 
 
@@ -50,7 +50,7 @@ class ReadFaults:
                 self._everywhere = (-math.inf, "")
             self._faults[place] = found
             self._faults.move_to_end(place)
-            if len(self._faults) > MOST_KEPT:
+            if len(self._faults) > MOST_REMEMBERED:
                 self._faults.popitem(last=False)
         return fault
 

@@ -13,7 +13,7 @@ from hooks.model.prober.messages import EngineTarget, LoadRequest, read_message
 from hooks.model.seen.pod_addresses import CheckAddresses, NamedAddress
 from hooks.server.clients.model_reader import Confirm
 from hooks.server.clients.prober_client import RETRY_SECONDS
-from hooks.server.serving.origin import CallOrigin
+from hooks.server.serving.call_id import CallId
 from hooks.server.serving.prober_relay import Send
 
 _MAX_QUOTED = 300
@@ -31,7 +31,7 @@ class RelayedRequests:
     check: CheckAddresses | None
     engine_port: int
 
-    def take(self, namespace: str, name: str, body: bytes, origin: CallOrigin) -> bytes:
+    def take(self, namespace: str, name: str, body: bytes, call_id: CallId) -> bytes:
         """The prober's answer to a request about the model with this name.
 
         Raises:
@@ -49,7 +49,7 @@ class RelayedRequests:
         self.confirm(request)
         if self.check is not None:
             self._check_addresses(request, self.check)
-        return self.send(namespace, name, body, origin)
+        return self.send(namespace, name, body, call_id)
 
     def _check_addresses(self, request: LoadRequest, check: CheckAddresses) -> None:
         named = tuple(_name_address(request, target, self.engine_port) for target in request.targets)

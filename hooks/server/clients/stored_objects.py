@@ -22,8 +22,8 @@ from hooks.wire.metacontroller.controllers import OPTIONAL_KINDS, OUR_KINDS
 from hooks.wire.metacontroller.effects import Effect, EffectSource, Event, ScalePodClique, WriteBackReplicas
 from hooks.wire.metacontroller.protocol import RelatedRule, SyncAnswer, SyncRequest
 from hooks.wire.policy.identity import component_name
-from hooks.wire.world.asking import build_request
 from hooks.wire.world.objects import World
+from hooks.wire.world.sync_request import build_request
 
 _PARENTS = {kind.kind: kind for kind in OUR_KINDS}
 _SCALED = {kind.kind: kind for kind in (kinds.POD_CLIQUE, kinds.POD_CLIQUE_SCALING_GROUP)}

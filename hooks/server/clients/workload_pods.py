@@ -13,8 +13,8 @@ from hooks.ground.k8s.pod_summaries import COLUMNS, PodRow, choose_whole, summar
 from hooks.ground.k8s.types import ReadManifest, name_of
 from hooks.server.clients.api_server import Conversation, Refused, TooLarge, describe_unreadable, object_path
 from hooks.server.clients.manifests import TABLE, is_table, read_continue, read_items, read_rows
-from hooks.server.exchange.asking import MIB
 from hooks.server.exchange.documents import Unreadable
+from hooks.server.exchange.http_client import MIB
 
 MOST_SMALL, SMALL_BYTES = 10, MIB
 """Pods that are read whole if they are not more, and not larger together."""

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from hooks.server.admission.certificates.keeping import Wish, keep_in_cluster, keep_in_folder, try_again
+from hooks.server.admission.certificates.renewal import Wish, renew_in_cluster, renew_in_folder, try_again
 from hooks.server.admission.certificates.store import CertificateStore, WrittenMeanwhile
 from hooks.server.clients.api_server import ApiServer, Refused
 from hooks.server.commands.account_options import account_options
@@ -38,15 +38,15 @@ class _Target:
     directory: Path | None
     find_server: Callable[[], ApiServer]
 
-    def keep(self, wish: Wish) -> list[str]:
+    def renew(self, wish: Wish) -> list[str]:
         if (self.secret is None) == (self.directory is None):
             raise click.UsageError("give --secret, to keep the certificate in a cluster, or --directory")
         if self.directory is not None:
-            return keep_in_folder(self.directory, wish)
+            return renew_in_folder(self.directory, wish)
         with self.find_server().converse(_SECONDS) as talk:
             store = CertificateStore.of(talk, self.secret or "", validating=self.validating, mutating=self.mutating)
             trusted = store.with_definitions(self.definitions, wish.names)
-            return try_again(lambda: keep_in_cluster(trusted, wish))
+            return try_again(lambda: renew_in_cluster(trusted, wish))
 
 
 @click.command(
@@ -107,7 +107,7 @@ def certificates(*, names: tuple[str, ...], days: int, dry_run: bool, **places: 
     target = _Target(**places)  # type: ignore[arg-type]  # click has checked each
     wish = Wish(names=names, lifetime=timedelta(days=days), now=datetime.now(UTC), dry_run=dry_run)
     try:
-        said = target.keep(wish)
+        said = target.renew(wish)
     except (Refused, WrittenMeanwhile, OSError) as error:
         click.echo(str(error), err=True)
         sys.exit(1)

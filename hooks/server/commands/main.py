@@ -31,8 +31,8 @@ class LazyGroup(click.Group):
         "schema": "Print JSON Schemas of the kinds, for editors and checkers.",
         "controllers": "Print the controllers that make Metacontroller call the hooks.",
         "doctor": "Check an installation, or list what a new one still needs.",
+        "upgrade-plan": "Show what this version, with these settings, does to what runs.",
         "migrate": "Take over the objects of a Go operator, or show what that would change.",
-        "replay": "Show where this version's answers differ from recorded ones.",
         "serve": "Serve the hooks over HTTP.",
         "serve-admission": "Serve admission over HTTPS.",
         "certificates": "Make and renew the certificate of admission.",
@@ -45,7 +45,7 @@ class LazyGroup(click.Group):
     }
 
     sections: ClassVar[dict[str, tuple[str, ...]]] = {
-        "In a cluster, by a person": ("doctor", "migrate", "prepare-uninstall"),
+        "In a cluster, by a person": ("doctor", "upgrade-plan", "migrate", "prepare-uninstall"),
         _RUN_BY_PODS: (
             *("serve", "serve-admission", "prober", "certificates", "enforce-admission", "mpi-key", "self-test"),
             "copy-output",

@@ -20,7 +20,7 @@ from hooks.server.commands.settings_options import (
     settings_option,
 )
 from hooks.server.prober.app import create_prober_app
-from hooks.server.prober.connections import kept_engines
+from hooks.server.prober.connections import open_engines
 from hooks.server.prober.dispatcher import Dispatcher
 from hooks.server.prober.lora_api import open_transport, perform
 from hooks.server.serving.files import raise_file_limit
@@ -63,7 +63,7 @@ class _Server(BaseApplication):  # type: ignore[misc]  # gunicorn has no types
     def load(self) -> Flask:
         """Build the application, in the process that serves it."""
         limits = Limits.of(self._settings)
-        hosts = kept_engines(raise_file_limit(), calls=3 * limits.max_calls)
+        hosts = open_engines(raise_file_limit(), calls=3 * limits.max_calls)
         dispatcher = Dispatcher(
             limits,
             functools.partial(perform, open_transport(hosts), rules=EngineRules.of(self._settings)),

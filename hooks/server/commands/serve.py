@@ -21,8 +21,9 @@ from hooks.server.commands.token_options import TokenFiles, token_options
 from hooks.server.serving.callers import CallerToken
 from hooks.server.serving.logs import logger, set_up_logging
 from hooks.server.serving.server import ServerOptions, WsgiApp, run_server
-from hooks.server.serving.web import Record, ServedBy
+from hooks.server.serving.web import ServedBy
 from hooks.wire.metacontroller.effects import effects_of_api_server, without_api_server
+from hooks.wire.metacontroller.plan_cache import cache_graphs
 
 _ADMISSION = (
     "admission is a process of its own now: "
@@ -55,13 +56,6 @@ Examples:
     metavar="NAME",
     help="Name of this image with these settings. Who calls a URL with ?revision=OTHER is told to ask again soon.",
 )
-@click.option(
-    "--record",
-    type=click.Path(path_type=Path, file_okay=False),
-    metavar="DIR",
-    help="Keep calls, without values of Secrets and variables, for dynamo-hooks replay: at most 1000 calls and 32 MiB. "
-    "A call costs two to three times as much.",
-)
 @capacity_options
 @settings_option
 @retired_option("--admission-bind", _ADMISSION)
@@ -73,7 +67,6 @@ def serve(
     bind: str,
     tokens: TokenFiles,
     revision: str,
-    record: Path | None,
     capacity: Capacity,
     set_values: tuple[str, ...],
 ) -> None:
@@ -86,6 +79,7 @@ def serve(
     _expect_namespace(settings)
     read_prober_token()  # refused here, once, instead of in every worker
     set_up_logging(settings.log_level)
+    cache_graphs(settings.cached_graphs)
     callers, relay = tokens.admit(bind, settings), tokens.admit_hooks_pods(settings)
     port = int(bind.rpartition(":")[2])
     served = ServedHooks(
@@ -97,7 +91,6 @@ def serve(
         prober=set_up_prober(settings, port, (lambda: relay.shown) if relay else None),
         drain_file=capacity.drain_file,
         revision=revision,
-        record=record,
     )
     options = ServerOptions(
         bind=bind,
@@ -132,7 +125,6 @@ class ServedHooks:
     prober: ActingProber
     drain_file: Path | None
     revision: str
-    record: Path | None
 
     @property
     def is_pod_ending(self) -> bool:
@@ -143,8 +135,8 @@ class ServedHooks:
         """Start a worker's background threads."""
         from hooks.server.serving.resource_metrics import create_resource_metrics, show_resources  # noqa: PLC0415 - reads the environment when imported
 
-        self.locks.keep(is_draining)
-        self.prober.keep(lambda: self.is_pod_ending)
+        self.locks.renew(is_draining)
+        self.prober.renew(lambda: self.is_pod_ending)
         if counter := find_counter(self.settings, lambda: datetime.now(UTC)):
             start_counting(counter, partial(show_resources, create_resource_metrics()))
 
@@ -152,15 +144,16 @@ class ServedHooks:
         """Make room for other pods: give the Leases up that this pod holds."""
         self.locks.release()
         if self.is_pod_ending or self.settings.hook_replicas > 1:  # an only prober outlives a restart of the hooks
-            self.prober.turns.keep(lambda: True)
+            self.prober.turns.renew(lambda: True)
 
     def load(self, is_draining: Callable[[], bool]) -> WsgiApp:
         """Build the WSGI application."""
-        from hooks.server.app import create_app, respect_locks, served_hooks  # noqa: PLC0415 - reads the environment when imported
+        from hooks.server.app import create_app  # noqa: PLC0415 - reads the environment when imported
         from hooks.server.clients.effects import EffectsClient  # noqa: PLC0415 - only a server in a cluster has one
         from hooks.server.clients.pod_reader import PodReader  # noqa: PLC0415 - beside the application
         from hooks.server.clients.query_reader import find_reader  # noqa: PLC0415 - beside the application
         from hooks.server.clients.relayed_requests import RelayedRequests  # noqa: PLC0415 - beside the application
+        from hooks.server.routes import respect_locks, served_hooks  # noqa: PLC0415 - reads the environment when imported
         from hooks.server.serving.prober_relay import serve_relay  # noqa: PLC0415 - beside the application
 
         server = find_api_server(self.settings)
@@ -176,11 +169,10 @@ class ServedHooks:
                 at_once=self.at_once,
                 refuse=self.callers.refusal if self.callers else None,
                 revision=self.revision,
-                record=build_record(self.record, settings),
             ),
             hooks=respect_locks(
                 served_hooks(settings, prober.ask, server, check=pods.check, source=find_reader(server)),
-                self.locks.look,
+                self.locks.find_claim,
             ),
         )
         if self.relay is not None:
@@ -190,17 +182,6 @@ class ServedHooks:
             )
             serve_relay(app, RELAY_PATH, relayed.take, self.relay.refusal)
         return app
-
-
-def build_record(directory: Path | None, settings: Settings) -> Record | None:
-    """What keeps calls in a directory; None without one."""
-    if directory is None:
-        return None
-    from hooks.server.recording.answering import Heard  # noqa: PLC0415 - few servers record
-    from hooks.server.recording.keeping import Keeper  # noqa: PLC0415 - few servers record
-
-    keeper = Keeper(directory, settings, lambda: datetime.now(UTC))
-    return lambda *heard: keeper.keep(Heard(*heard))
 
 
 def find_api_server(settings: Settings) -> ApiServer | None:

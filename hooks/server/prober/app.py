@@ -15,8 +15,8 @@ from hooks.ground.k8s.messages import one_line
 from hooks.model.prober.messages import LoadRequest, Term, read_message, write_message
 from hooks.model.prober.reconciler import NotNow
 from hooks.server.prober.dispatcher import Dispatcher
+from hooks.server.serving.call_id import read_call_id, trace_fields
 from hooks.server.serving.logs import redact
-from hooks.server.serving.origin import read_origin, trace_fields
 
 logger = logging.getLogger("hooks.model.prober")
 
@@ -91,12 +91,12 @@ def _take_request(dispatcher: Dispatcher, namespace: str, name: str) -> Response
         return _refuse_body("load request", error)
     if (wanted.namespace, wanted.name) != (namespace, name):
         return _text(f"the body names the model {wanted.key}, the path {namespace}/{name}", 400)
-    origin = read_origin(request.headers)
-    report = dispatcher.ask(wanted, origin.traceparent)
+    call_id = read_call_id(request.headers)
+    report = dispatcher.ask(wanted, call_id.traceparent)
     if logger.isEnabledFor(logging.DEBUG):
         fields = {
-            "sync_id": origin.sync_id,
-            **trace_fields(origin.traceparent),
+            "sync_id": call_id.sync_id,
+            **trace_fields(call_id.traceparent),
             "model": wanted.key,
             "targets": len(wanted.targets),
         }

@@ -5,23 +5,23 @@ import resource
 
 logger = logging.getLogger("hooks.model.prober")
 
-MOST_KEPT_ENGINES = 2048
+MOST_OPEN_ENGINES = 2048
 CONNECTIONS_PER_ENGINE = 2
 """One for lists, one for loads and unloads, because both may be under way at the same time."""
 _OWN_FILES = 128
 """Open files that are not connections to engines: logs, libraries, connections of hooks and of Prometheus."""
 
 
-def kept_engines(files: int, calls: int) -> int:
+def open_engines(files: int, calls: int) -> int:
     """The number of engines whose connections are kept open; `files` may be open, `calls` of them for calls under way.
 
     Engines beyond that number get a new connection for each call.
     """
     if files == resource.RLIM_INFINITY:
-        return MOST_KEPT_ENGINES
+        return MOST_OPEN_ENGINES
     kept = (files - _OWN_FILES - calls) // CONNECTIONS_PER_ENGINE
-    if kept >= MOST_KEPT_ENGINES:
-        return MOST_KEPT_ENGINES
+    if kept >= MOST_OPEN_ENGINES:
+        return MOST_OPEN_ENGINES
     kept = max(1, kept)
-    logger.warning("few open files", extra={"fields": {"limit": files, "calls": calls, "kept_engines": kept}})
+    logger.warning("few open files", extra={"fields": {"limit": files, "calls": calls, "open_engines": kept}})
     return kept

@@ -13,7 +13,7 @@ from hooks.model.prober.limits import Limits
 from hooks.model.prober.messages import AdapterPhase, LoadReport, LoadRequest, Term
 from hooks.model.prober.reconciler import FIRST_TERM, Reconciler
 from hooks.server.prober.metrics import create_prober_metrics
-from hooks.server.serving.origin import trace_fields
+from hooks.server.serving.call_id import trace_fields
 
 logger = logging.getLogger("hooks.model.prober")
 

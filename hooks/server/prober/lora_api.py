@@ -26,8 +26,8 @@ from hooks.model.prober.engine_rules import EngineRules
 from hooks.model.prober.engine_texts import read_text
 from hooks.server.exchange.connections import BoundedAdapter
 from hooks.server.exchange.documents import Unreadable, parse_json
-from hooks.server.prober.connections import CONNECTIONS_PER_ENGINE, MOST_KEPT_ENGINES
-from hooks.server.serving.origin import TRACE
+from hooks.server.prober.connections import CONNECTIONS_PER_ENGINE, MOST_OPEN_ENGINES
+from hooks.server.serving.call_id import TRACE
 
 CONNECT_SECONDS = 2.0
 MAX_BODY_BYTES = 2**20
@@ -56,7 +56,7 @@ _WRAPPER_KEYS = frozenset({"status", "message"})
 """Keys that the runtime adds to every answer; if there is no list beside them, the worker's handler returned none."""
 
 
-def open_transport(hosts: int = MOST_KEPT_ENGINES) -> HTTPAdapter:
+def open_transport(hosts: int = MOST_OPEN_ENGINES) -> HTTPAdapter:
     """The transport to all engines, which keeps connections open for `hosts` of them.
 
     Calls go straight to it: a session would add proxies and cookies, and take two fifths of a call's processor time.
@@ -225,7 +225,7 @@ def _send(
         return response.status_code, _read_body(response)
 
 
-@lru_cache(maxsize=MOST_KEPT_ENGINES)
+@lru_cache(maxsize=MOST_OPEN_ENGINES)
 def _prepare(method: str, url: str, body: bytes | None) -> requests.PreparedRequest:
     """The request, made once, because engines get the same one every few seconds."""
     headers = {"User-Agent": "dynamo-hooks", "Accept": "*/*", "Accept-Encoding": "identity"}

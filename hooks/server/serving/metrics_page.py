@@ -1,10 +1,12 @@
 """The page `/metrics` of a server, and the page with the metrics of the prober, which listens on loopback only."""
 
 import os
-from collections.abc import Iterable
+import threading
+import time
+from collections.abc import Callable, Iterable
 from http import HTTPStatus
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from flask import Flask, Response
 from prometheus_client import CollectorRegistry, generate_latest
@@ -17,8 +19,7 @@ from prometheus_flask_exporter import PrometheusMetrics
 from prometheus_flask_exporter.multiprocess import GunicornInternalPrometheusMetrics
 
 from hooks.ground.errors import ProberUnavailable
-from hooks.server.exchange.asking import MIB, Allowance, Unanswered, open_client
-from hooks.server.serving.once_a_second import OnceASecond
+from hooks.server.exchange.http_client import MIB, Allowance, Unanswered, open_client
 from hooks.server.serving.web import find_caller
 
 MULTIPROCESS_DIR = "PROMETHEUS_MULTIPROC_DIR"
@@ -27,6 +28,30 @@ MULTIPROCESS_DIR = "PROMETHEUS_MULTIPROC_DIR"
 PROBER_PAGE = "/metrics/prober"
 _LIMITS = Allowance(seconds=2.0, most_bytes=16 * MIB)
 _OPEN_METRICS = "application/openmetrics-text"
+FRESH_SECONDS = 1.0
+
+T = TypeVar("T")
+
+
+class OnceASecond(Generic[T]):
+    """What `make` returned last; who asks while it is made, or for a second afterwards, gets the same.
+
+    Anybody may ask for a page without a token.
+    """
+
+    def __init__(self, make: Callable[[], T], clock: Callable[[], float] = time.monotonic) -> None:
+        """Make nothing yet; `clock` gives seconds."""
+        self._make, self._clock = make, clock
+        self._lock = threading.Lock()
+        self._found: tuple[T, float] | None = None
+
+    def get(self) -> T:
+        """What was made; raises what `make` raises, which is not remembered."""
+        with self._lock:
+            if self._found is None or self._clock() >= self._found[1]:
+                made = self._make()
+                self._found = made, self._clock() + FRESH_SECONDS
+            return self._found[0]
 
 
 class _AllProcesses(Collector):

@@ -7,11 +7,11 @@ from collections.abc import Callable
 
 from flask import Flask, Response, request
 
+from hooks.server.serving.call_id import CallId, read_call_id
 from hooks.server.serving.callers import RefuseCaller
-from hooks.server.serving.origin import CallOrigin, read_origin
 from hooks.server.serving.web import expect_token, read_body
 
-Send = Callable[[str, str, bytes, CallOrigin], bytes]
+Send = Callable[[str, str, bytes, CallId], bytes]
 """Sends a model's namespace and name, a body and of which call it is to this pod's prober, and returns its answer."""
 
 
@@ -21,7 +21,7 @@ def serve_relay(app: Flask, path: str, send: Send, refuse: RefuseCaller) -> None
     def relay(namespace: str, name: str) -> Response:
         expect_token(refuse)
         body = read_body(app.config["MAX_CONTENT_LENGTH"] - 1)
-        answer = send(namespace, name, body, read_origin(request.headers))
+        answer = send(namespace, name, body, read_call_id(request.headers))
         return Response(answer, mimetype="application/json")
 
     app.add_url_rule(f"{path}/v1/models/<namespace>/<name>", "prober_relay", relay, methods=["PUT"])

@@ -21,8 +21,6 @@ from typing import Any
 from gunicorn.app.base import BaseApplication
 from gunicorn.glogging import Logger
 
-from hooks.server.serving.background import start_repeating
-from hooks.server.serving.free_memory import GIVE_BACK_SECONDS, FreeMemory
 from hooks.server.serving.logs import logger
 from hooks.server.serving.memory import freeze_memory
 from hooks.server.serving.standard_input import stop_with_stdin
@@ -169,7 +167,6 @@ class Server(BaseApplication):  # type: ignore[misc]  # gunicorn has no types
         return self.options.drain_file is not None and self.options.drain_file.exists()
 
     def _begin(self, worker: Any) -> None:
-        start_repeating("free-memory", FreeMemory().give_back, GIVE_BACK_SECONDS)
         self.options.begin(lambda: self.is_draining() or not worker.alive)
         if self.options.end_with_stdin:
             stop_with_stdin(worker)

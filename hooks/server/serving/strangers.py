@@ -88,7 +88,7 @@ class Strangers:
         self._known: set[Hashable] = set()
         self._lock = threading.Lock()
 
-    def hold(self, peer: Hashable, announced: int = 0) -> list[Any]:
+    def admit(self, peer: Hashable, announced: int = 0) -> list[Any]:
         """Take the peer in as the newest, with a body of so many bytes to come; returns those to cut off for it."""
         with self._lock:
             if peer in self._known:

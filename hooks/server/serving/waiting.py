@@ -15,7 +15,7 @@ R = TypeVar("R")
 
 
 def wait_for_objects(source: ObjectSource) -> ObjectSource:
-    """The same source; a call lends its turn while it reads, and keeps what it found for metrics and recordings."""
+    """The same source; a call lends its turn while it reads, and keeps what it found for metrics."""
 
     def read(queries: Sequence[ObjectQuery]) -> Mapping[ObjectQuery, QueryAnswer]:
         with turn_lent() as may_wait:

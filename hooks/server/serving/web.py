@@ -16,9 +16,9 @@ from werkzeug.exceptions import HTTPException, RequestEntityTooLarge
 from hooks.ground.errors import BodyTooLarge, HookError, InvalidRequest, InvalidSpec, LeaveAlone, UnknownCaller
 from hooks.ground.k8s.messages import one_line
 from hooks.ground.problems import describe_problem
+from hooks.server.serving.call_id import SYNC_ID, CallId, read_trace, trace_fields
 from hooks.server.serving.callers import RefuseCaller
 from hooks.server.serving.logs import logger
-from hooks.server.serving.origin import SYNC_ID, CallOrigin, read_trace, trace_fields
 from hooks.server.serving.strangers import CALLER, NOBODY, Caller
 from hooks.server.serving.turns import AT_ONCE, Turns
 from hooks.wire.metacontroller.resting import MAX_RESTING_BYTES
@@ -30,21 +30,13 @@ MAX_MESSAGE_CHARACTERS = 2000
 _TURNS = "turns"
 
 
-Record = Callable[[str, bytes, bytes, bytes, bytes, bytes], None]
-"""Keeps path, body and answer of a call, the prober's report, the verdicts on addresses of engines, and what was read.
-
-The last three are empty if nothing was asked.
-"""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServedBy:
     """What an application takes from its server.
 
     Whether the server is draining, how many calls a process computes at once, which callers of hooks are refused (None:
     nobody), which revision of image and settings it is (an empty one is that of every caller), the file of its
-    certificate, None without TLS, what records calls of hooks, if anything does, and how many bytes of whole answers
-    a process remembers.
+    certificate, None without TLS, and how many bytes of whole answers a process remembers.
     """
 
     is_draining: Callable[[], bool] = lambda: False
@@ -52,7 +44,6 @@ class ServedBy:
     refuse: RefuseCaller | None = None
     revision: str = ""
     certificate: Path | None = None
-    record: Record | None = None
     resting_bytes: int = MAX_RESTING_BYTES
 
 
@@ -180,9 +171,9 @@ def _begin() -> None:
         g.traceparent = found
 
 
-def find_origin() -> CallOrigin:
+def find_call_id() -> CallId:
     """The current call, as other programs are told of it."""
-    return CallOrigin(sync_id=g.sync_id, traceparent=g.get("traceparent", ""))
+    return CallId(sync_id=g.sync_id, traceparent=g.get("traceparent", ""))
 
 
 def _choose_id(asked: str) -> str:

@@ -70,7 +70,7 @@ class BoundedWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no type
 
     def enqueue_req(self, conn: TConn) -> None:
         """Give a new connection, or one that sends again, a thread."""
-        self.cut_off(self.strangers.hold(conn))
+        self.cut_off(self.strangers.admit(conn))
         super().enqueue_req(conn)
 
     def handle(self, conn: TConn) -> Any:
@@ -132,7 +132,7 @@ class BoundedWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no type
         def announce(length: int) -> None:
             leave()
             self.extend(conn, BODY_SECONDS)
-            self.cut_off(self.strangers.hold(conn, length))
+            self.cut_off(self.strangers.admit(conn, length))
 
         def spare() -> None:
             nonlocal is_whole
@@ -145,7 +145,7 @@ class BoundedWorker(ThreadWorker):  # type: ignore[misc]  # gunicorn has no type
             answer = app(environ, start_response)
         finally:
             leave()
-        self.cut_off(self.strangers.hold(conn))
+        self.cut_off(self.strangers.admit(conn))
         if not is_whole:
             request.force_close()
         return answer

@@ -108,7 +108,7 @@ def diff(  # noqa: PLR0913 - one for each option
     that wait for a node.
     """
     if waiting.plan is not None:
-        is_alone = not (files or old.revision or fitting.is_asked or tells)
+        is_alone = not (files or old.revision or fitting.is_wanted or tells)
         _wait(waiting.plan, waiting.seconds, connection, is_alone=is_alone)
         return
     old.check(files, installed)
@@ -126,7 +126,7 @@ def diff(  # noqa: PLR0913 - one for each option
         set_values=set_values,
         building=building,
         origin=origin,
-        fits=fitting.is_asked,
+        fits=fitting.is_wanted,
         nodes=fitting.nodes,
         admission=admission,
         is_tried=is_tried,

@@ -42,14 +42,14 @@ class OldSide:
 class Fitting:
     """Whether pods are fitted to nodes, and the file that has the nodes."""
 
-    is_asked: bool
+    is_wanted: bool
     nodes: Path | None
 
     def check(self, old: OldSide) -> None:
         """Raise UsageError if there are no nodes, or if nothing is done with them."""
-        if self.is_asked and not old.is_live and self.nodes is None:
+        if self.is_wanted and not old.is_live and self.nodes is None:
             raise click.UsageError("--fit needs nodes; give --nodes FILE or --from-cluster")
-        if self.nodes is not None and not self.is_asked:
+        if self.nodes is not None and not self.is_wanted:
             raise click.UsageError("--nodes is for --fit; give both")
 
 
@@ -88,7 +88,7 @@ def fit_options(command: Command) -> Command:
 
     @wraps(command)
     def with_fitting(*, fits: bool, nodes: Path | None, **others: Any) -> None:
-        command(fitting=Fitting(is_asked=fits, nodes=nodes), **others)
+        command(fitting=Fitting(is_wanted=fits, nodes=nodes), **others)
 
     return _add(
         with_fitting,

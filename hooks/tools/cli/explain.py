@@ -30,7 +30,7 @@ from hooks.tools.offline.explain.lookup import (
     without_names,
 )
 from hooks.tools.offline.explain.services import places_of_services, service_of
-from hooks.tools.offline.explain.text import write_list, write_origin
+from hooks.tools.offline.explain.text import write_leaf_sources, write_list
 from hooks.tools.offline.explain.unset import UnsetField, find_unset
 from hooks.tools.offline.manifests.built.building import Building
 from hooks.tools.offline.manifests.document import Fault
@@ -174,7 +174,7 @@ def _write(chosen: Chosen, places: list[LeafPlace], field: str, output: str) -> 
         return _dump(write_json(origins, variable=variable))
     bold = partial(paint, colour="bold")
     if is_one:
-        return write_origin(origins[0], bold, variable=variable)
+        return write_leaf_sources(origins[0], bold, variable=variable)
     return write_list(origins, bold)
 
 

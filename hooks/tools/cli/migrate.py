@@ -36,7 +36,7 @@ from hooks.tools.offline.manifests.writing import guard_output
 from hooks.tools.operating.cluster import Cluster
 from hooks.tools.operating.doctor.facts import Right
 from hooks.tools.operating.migration.execution import carry_out
-from hooks.tools.operating.migration.origin import read_origin
+from hooks.tools.operating.migration.go_operator import read_go_operator
 from hooks.tools.operating.migration.planner import plan_migration
 from hooks.tools.operating.migration.reading import read_found
 from hooks.tools.operating.migration.report import summarize, write_json, write_text
@@ -131,7 +131,7 @@ def migrate(  # noqa: PLR0913 - one for each option
 
 
 def _print_way_back(cluster: Cluster, namespace: str) -> None:
-    text = write_way_back(namespace, read_origin(cluster, namespace))
+    text = write_way_back(namespace, read_go_operator(cluster, namespace))
     with guard_output():
         click.echo(text, nl=False)
 

@@ -12,7 +12,7 @@ from hooks.language.crds.json_schema import build_file, build_files, format_sche
 from hooks.language.versions import VERSIONS
 from hooks.tools.offline.manifests.writing import guard_output
 
-_COMMANDS = ("diff", "replay")
+_COMMANDS = ("diff", "upgrade-plan")
 """Commands whose output has a schema."""
 
 
@@ -46,10 +46,9 @@ Then:
 def schema(*, kind: str | None, version: str, directory: Path | None) -> None:
     """Print the JSON Schema of KIND, or write those of all kinds into a directory.
 
-    KIND is a kind or its short name: DynamoGraphDeployment, dgd. Or it is a command, diff or replay, whose `-o json` is
-    described. Editors complete and check fields by such a schema. It knows every field with its type, limits and
-    description; rules between fields are left to
-    `dynamo-hooks validate`.
+    KIND is a kind or its short name: DynamoGraphDeployment, dgd. Or it is a command, diff or upgrade-plan, whose
+    `-o json` is described. Editors complete and check fields by such a schema. It knows every field with its type,
+    limits and description; rules between fields are left to `dynamo-hooks validate`.
     """
     if (kind is None) is (directory is None):
         raise click.UsageError("give either KIND or --directory")
@@ -65,7 +64,7 @@ def _build(kind: str, version: str) -> dict[str, Json]:
         return build_file(_find_resource(kind, version))
     from hooks.tools.offline.diff import json_schema  # noqa: PLC0415 - loads all that compares
 
-    return json_schema.build_diff_schema() if kind == "diff" else json_schema.build_replay_schema()
+    return json_schema.build_diff_schema() if kind == "diff" else json_schema.build_upgrade_schema()
 
 
 def _find_resource(kind: str, version: str) -> CustomResource:

@@ -115,7 +115,7 @@ Examples:
 )
 @click.option(
     "--hold",
-    "held",
+    "blocked",
     multiple=True,
     metavar="GLOB",
     help="Keep these pods from becoming ready. The glob is compared with the pod's name, its owners' names and its "
@@ -159,7 +159,7 @@ def simulate(  # noqa: PLR0913, PLR0917 - one parameter for each option
     origin: str,
     timeout: float,
     speed: float,
-    held: tuple[str, ...],
+    blocked: tuple[str, ...],
     broken: dict[str, PodFault],
     profiler_output: TextIO | None,
     given: tuple[str, ...],
@@ -192,13 +192,13 @@ def simulate(  # noqa: PLR0913, PLR0917 - one parameter for each option
     has_request = any(document.kind == contract.GRAPH_REQUEST for document in loaded.documents)
     if not has_request:
         children = list(every_child(checked.rendered))
-        _check_rules(held, broken, lambda globs: find_unmatched(globs, children))
+        _check_rules(blocked, broken, lambda globs: find_unmatched(globs, children))
     plan = SimulationPlan(
         documents=loaded.documents,
         installed=installed,
         timeout=timeout,
         speed=speed,
-        held=held,
+        blocked=blocked,
         broken=broken,
         given=given,
         profiler_output=profiler_output.read() if profiler_output else "",
@@ -207,7 +207,7 @@ def simulate(  # noqa: PLR0913, PLR0917 - one parameter for each option
     snapshot = _run_or_exit(plan, given_settings, engine_port=settings.engine_port)
     if has_request:
         objects = snapshot.tree.by_uid.values()
-        _check_rules(held, broken, lambda globs: find_never_matched(globs, objects))
+        _check_rules(blocked, broken, lambda globs: find_never_matched(globs, objects))
     _finish(snapshot, output)
 
 
@@ -255,13 +255,15 @@ def _finish(snapshot: Snapshot, output: str) -> None:
         sys.exit(1)
 
 
-def _check_rules(held: Sequence[str], broken: Mapping[str, PodFault], find: Callable[[Collection[str]], str]) -> None:
+def _check_rules(
+    blocked: Sequence[str], broken: Mapping[str, PodFault], find: Callable[[Collection[str]], str]
+) -> None:
     """Refuse a rule that matches no pod.
 
     Raises:
         click.UsageError: there is one; the message names it and what it may have meant.
     """
-    for option, globs in (("--hold", held), ("--break", broken)):
+    for option, globs in (("--hold", blocked), ("--break", broken)):
         if finding := find(globs):
             raise click.UsageError(f"{option} {finding}")
 

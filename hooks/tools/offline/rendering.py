@@ -18,10 +18,10 @@ from hooks.tools.world.composite_hooks import HOOKS, ask
 from hooks.wire.metacontroller.children import Children
 from hooks.wire.metacontroller.controllers import OUR_KINDS
 from hooks.wire.metacontroller.protocol import SyncAnswer
-from hooks.wire.world.asking import WorldReader
 from hooks.wire.world.objects import Beside, World
 from hooks.wire.world.ownership import controller_reference, with_owner
 from hooks.wire.world.spreading import Spread, in_one_part
+from hooks.wire.world.sync_request import WorldReader
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -32,9 +32,9 @@ from hooks.server.clients.api_server import (
     write_headers,
 )
 from hooks.server.clients.manifests import check_manifest
-from hooks.server.exchange.asking import MIB, Allowance, HttpClient, Unanswered, read_lines, read_reply
 from hooks.server.exchange.connections import BoundedAdapter
 from hooks.server.exchange.documents import Unreadable
+from hooks.server.exchange.http_client import MIB, Allowance, HttpClient, Unanswered, read_lines, read_reply
 from hooks.tools.operating.exec_plugin import Credential, run_plugin
 from hooks.tools.operating.kubeconfig import Access, Pem, Plugin, User
 

@@ -12,7 +12,7 @@ from hooks.tools.offline.simulation.trees import describe_restart, is_ready
 from hooks.tools.operating.cluster import Cluster
 from hooks.tools.operating.live_reader import LiveReader, title_of
 from hooks.wire.metacontroller.processing import find_unprocessed
-from hooks.wire.policy.holding import HELD
+from hooks.wire.policy.new_defaults import HELD
 
 NOT_PROCESSED = "NotProcessed"
 """The reason of a graph whose newest spec no hook has answered for."""

@@ -52,7 +52,7 @@ class _NamespaceReader:
 
     def read_parents(self) -> None:
         for kind in OUR_KINDS:
-            self.keep(self.reader.cluster.read_all(kind, self.namespace))
+            self.store(self.reader.cluster.read_all(kind, self.namespace))
 
     def read_children(self, installed: frozenset[str]) -> None:
         """Read all objects of the kinds of children where there are parents; of Secrets only Metacontroller's."""
@@ -63,9 +63,9 @@ class _NamespaceReader:
         for kind in sorted(present, key=lambda one: one.key):
             only = {"labelSelector": contract.LABEL_CONTROLLER_UID} if kind == kinds.SECRET else {}
             found = self.reader.read_all(title_of(kind), kind, self.namespace, **only)
-            self.keep(one for one in found if one["metadata"].get("namespace") in namespaces)
+            self.store(one for one in found if one["metadata"].get("namespace") in namespaces)
         for namespace in namespaces:
-            self._keep_one(kinds.NAMESPACE, namespace)
+            self._store_one(kinds.NAMESPACE, namespace)
 
     def read_related(self, installed: frozenset[str], facts: Facts) -> None:
         """Read what the hooks would ask Metacontroller for, and what is not read yet."""
@@ -80,25 +80,25 @@ class _NamespaceReader:
                 if kind is not None and is_new:
                     self._follow(rule, kind)
 
-    def keep(self, found: Iterable[ReadManifest]) -> None:
+    def store(self, found: Iterable[ReadManifest]) -> None:
         for one in found:
             self.objects[ObjectId.of(one)] = one
 
-    def _keep_one(self, kind: GroupVersionKind, name: str, namespace: str = "") -> None:
+    def _store_one(self, kind: GroupVersionKind, name: str, namespace: str = "") -> None:
         found = self.reader.attempt(
             f"{kind.kind} {name}", lambda: self.reader.cluster.find(kind, name, namespace), None
         )
         if found is not None:
-            self.keep([{**header_of(kind), **found}])
+            self.store([{**header_of(kind), **found}])
 
     def _follow(self, rule: RelatedRule, kind: GroupVersionKind) -> None:
         if rule.names:
             for name in rule.names:
-                self._keep_one(kind, name, rule.namespace)
+                self._store_one(kind, name, rule.namespace)
             return
         selector = ",".join(f"{key}={value}" for key, value in rule.match_labels.items())
         query = {"labelSelector": selector} if selector else {}
-        self.keep(self.reader.read_all(f"{title_of(kind)} of {rule.namespace}", kind, rule.namespace, **query))
+        self.store(self.reader.read_all(f"{title_of(kind)} of {rule.namespace}", kind, rule.namespace, **query))
 
 
 def _find_rules(parent: ReadManifest, cluster: World, facts: Facts) -> list[RelatedRule]:

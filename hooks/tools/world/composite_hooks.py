@@ -1,9 +1,11 @@
-"""The hooks of the kinds that have children, asked as Metacontroller asks them: customize first, then sync."""
+"""The hooks that need nothing but objects, asked as Metacontroller asks them: customize first, then sync."""
 
+from collections import ChainMap
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 
+from hooks.adapter import sync as adapter_sync
 from hooks.component import sync as component_sync
 from hooks.graph import sync as graph_sync
 from hooks.ground import contract
@@ -22,7 +24,7 @@ from hooks.wire.metacontroller.protocol import (
     SyncRequest,
 )
 from hooks.wire.metacontroller.queries import ObjectSource, answer_with
-from hooks.wire.world.asking import WorldReader, build_request
+from hooks.wire.world.sync_request import WorldReader, build_request
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,19 +53,21 @@ HOOKS = {
     contract.COMPONENT: PureHook(sync=component_sync.sync, customize=component_sync.customize),
 }
 """The hooks of the kinds that have children."""
+ASKED = ChainMap(HOOKS, {contract.SCALING_ADAPTER: PureHook(sync=adapter_sync.sync, customize=adapter_sync.customize)})
+"""All hooks that need nothing but objects; that of models asks the prober."""
 
 
-def ask(parent: ReadManifest, reader: WorldReader, facts: Facts) -> SyncAnswer:
-    """The answer of the parent's hook about the objects that the reader shows.
+def ask(parent: ReadManifest, reader: WorldReader, facts: Facts, source: ObjectSource | None = None) -> SyncAnswer:
+    """The answer of the parent's hook about the objects that the reader shows; `source` answers what it asks for.
 
     Raises:
         InvalidSpec: the hook cannot answer, or an object beside the parent has a value that no API server stores.
         HookError: the hook cannot answer for another reason.
     """
     request = build_request(parent, reader, ask_for_related(parent, reader, facts))
-    source = ObjectSource(read=partial(answer_queries, reader))
+    answers = source or ObjectSource(read=partial(answer_queries, reader))
     try:
-        return answer_with(HOOKS[gvk_of(parent)].sync, source)(request, facts)
+        return answer_with(ASKED[gvk_of(parent)].sync, answers)(request, facts)
     except (LookupError, TypeError, ValueError, AttributeError) as error:
         if not request.related.all():
             raise  # only a bug is left
@@ -84,4 +88,4 @@ def ask_for_related(parent: ReadManifest, reader: WorldReader, facts: Facts) -> 
     """
     declared = frozenset(reader.declared_by(gvk_of(parent)))
     question = CustomizeRequest(parent=parent, child_kinds=declared.intersection(OPTIONAL_CHILD_KINDS))
-    return HOOKS[gvk_of(parent)].customize(question, facts)
+    return ASKED[gvk_of(parent)].customize(question, facts)

@@ -15,7 +15,7 @@ from hooks.ground.problems import Problem
 from hooks.ground.settings.facts import Facts
 from hooks.tools.world.composite_hooks import HOOKS, ask
 from hooks.wire.metacontroller.protocol import SyncAnswer
-from hooks.wire.policy.holding import HELD
+from hooks.wire.policy.new_defaults import HELD
 from hooks.wire.world.applying import apply
 from hooks.wire.world.merge import is_stable
 from hooks.wire.world.objects import Beside, ObjectId, Owned, World

@@ -9,7 +9,7 @@ Source: Metacontroller v4.17, pkg/controller/common/children.go and dynamic/appl
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any
 
 import orjson
@@ -161,9 +161,8 @@ def _write_child(child: Manifest) -> bytes:
     return text
 
 
-@lru_cache(maxsize=512)
 def _check_text(text: bytes) -> None:
-    """Check the values of a child; most syncs return the same text again, which is checked only once."""
+    """Check the values of a child."""
     child = orjson.loads(text)
     _check_labels(child)
     if fault := find_fault(child):

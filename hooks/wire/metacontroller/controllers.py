@@ -6,7 +6,6 @@
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import lru_cache
 
 from hooks.ground.k8s import kinds
 from hooks.ground.k8s.types import GroupVersionKind
@@ -57,7 +56,6 @@ def declared_by(parent: GroupVersionKind, installed: Iterable[str] = ()) -> tupl
     return _declared_by(parent, frozenset(installed))
 
 
-@lru_cache(maxsize=128)
 def _declared_by(parent: GroupVersionKind, installed: frozenset[str]) -> tuple[GroupVersionKind, ...]:
     there = {OPTIONAL.get(name) for name in installed}
     return (*ALWAYS.get(parent, ()), *(kind for kind in IF_INSTALLED.get(parent, ()) if kind in there))

@@ -6,7 +6,6 @@ Source: Metacontroller, dynamic/apply/apply.go: the annotation holds the complet
 """
 
 from collections.abc import Iterable, Mapping
-from functools import lru_cache
 from typing import Any
 
 import orjson
@@ -17,7 +16,7 @@ from hooks.ground.k8s import kinds
 from hooks.ground.k8s.types import Json, Manifest, ReadManifest, annotations_of, is_deleting, name_of
 from hooks.ground.problems import HERE, Problem
 from hooks.language.rules.reading import NO_LAST_APPLIED
-from hooks.wire.metacontroller.parent_key import CACHED_PARENTS
+from hooks.wire.metacontroller.plan_cache import cached_by_parent
 
 
 def last_applied_children(observed: Iterable[ReadManifest], problems: tuple[Problem, ...]) -> list[Manifest]:
@@ -71,7 +70,7 @@ def _last_applied(child: ReadManifest, problems: tuple[Problem, ...]) -> Manifes
     return dict(applied)
 
 
-@lru_cache(maxsize=4 * CACHED_PARENTS)
+@cached_by_parent(times=4)
 def _read_cached(text: str) -> Manifest | None:
     return _read(text)
 

@@ -4,20 +4,15 @@ A changed child, not a changed parent, causes most syncs. So hooks cache the res
 A cached function takes only the key and reads the parent from it, so the same key always gives the same result.
 """
 
-from functools import lru_cache
 from typing import Any
 
 import orjson
 
 from hooks.ground.errors import InvalidSpec
 from hooks.ground.k8s.nesting import nests_lists
-from hooks.ground.k8s.same import ByIdentity
 from hooks.ground.k8s.types import Manifest, ReadManifest
 from hooks.ground.problems import HERE
 from hooks.language.rules import reading
-
-CACHED_PARENTS = 50
-"""Parents that a process caches for each hook: with plan and children, a graph takes about 0.1 MiB."""
 
 _METADATA = ("name", "namespace", "uid", "generation", "labels", "annotations", "ownerReferences", "deletionTimestamp")
 
@@ -35,17 +30,15 @@ def make_parent_key(parent: ReadManifest) -> bytes:
     metadata = parent["metadata"]
     known = {key: metadata[key] for key in _METADATA if key in metadata}
     try:
-        return _write(orjson.dumps(known), ByIdentity(parent.get("spec") or {}))
+        return _write(known, parent.get("spec") or {})
     except orjson.JSONEncodeError as error:
         raise InvalidSpec(reading.DEPTH.at(HERE)) from error
 
 
-@lru_cache(maxsize=2 * CACHED_PARENTS)
-def _write(metadata: bytes, spec: ByIdentity) -> bytes:
-    """The key; it is the same object while the spec is, so that Python knows its hash."""
-    if nests_lists(spec.value):
+def _write(metadata: dict[str, Any], spec: Any) -> bytes:
+    if nests_lists(spec):
         raise InvalidSpec(reading.DEPTH.at(HERE))
-    document: Any = {"metadata": orjson.loads(metadata), "spec": spec.value}
+    document: Any = {"metadata": metadata, "spec": spec}
     for _ in range(_ROOM):
         document = [document]
     return orjson.dumps(document)[_ROOM:-_ROOM]

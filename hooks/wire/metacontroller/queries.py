@@ -6,12 +6,9 @@ and stays a pure function of its request, the facts, and what was read.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import msgspec
-
-from hooks.ground.k8s.types import GroupVersionKind, Json
 from hooks.wire.metacontroller.protocol import ObjectQuery, QueryAnswer, SyncAnswer, SyncRequest
 
 if TYPE_CHECKING:
@@ -29,14 +26,10 @@ _ROUNDS = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ObjectSource:
-    """From where objects are read on demand.
-
-    `is_free`: a read costs nothing, so nothing waits for a later one. `known` was read before the first question.
-    """
+    """From where objects are read on demand; `is_free`: a read costs nothing, so nothing waits for a later one."""
 
     read: AnswerQueries
     is_free: bool = False
-    known: Mapping[ObjectQuery, QueryAnswer] = field(default_factory=dict)
 
 
 def answer_with(
@@ -45,8 +38,6 @@ def answer_with(
     """The same hook, which is asked again with the objects that its answer names."""
 
     def asking(request: SyncRequest, facts: "Facts") -> SyncAnswer:
-        if source.known:
-            request = request.with_answers(source.known)
         answer = sync(request, facts)
         for _ in range(_ROUNDS):
             named = (*answer.queries, *(answer.later if source.is_free else ()))
@@ -66,35 +57,3 @@ def answer_with(
 def refuse_queries(fault: str) -> ObjectSource:
     """A source that reads nothing; `fault` says why, in half a sentence."""
     return ObjectSource(read=lambda queries: dict.fromkeys(queries, QueryAnswer(fault=fault)))
-
-
-def write_answers(found: Mapping[ObjectQuery, QueryAnswer]) -> bytes:
-    """What queries found as JSON, for a recording."""
-    return msgspec.json.encode(
-        [_write(query, answer) for query, answer in sorted(found.items(), key=lambda one: one[0].order)]
-    )
-
-
-def read_answers(found: Json) -> dict[ObjectQuery, QueryAnswer]:
-    """What queries found, from the JSON of a recording; null is nothing.
-
-    Raises:
-        KeyError, TypeError: it is something else.
-    """
-    return {_read_query(one): QueryAnswer(objects=tuple(one["objects"]), fault=one["fault"]) for one in found or ()}
-
-
-def _write(query: ObjectQuery, answer: QueryAnswer) -> Json:
-    return {
-        "kind": {"group": query.kind.group, "version": query.kind.version, "kind": query.kind.kind},
-        "namespace": query.namespace,
-        "name": query.name,
-        "labels": dict(query.labels),
-        "objects": list(answer.objects),
-        "fault": answer.fault,
-    }
-
-
-def _read_query(one: Mapping[str, Json]) -> ObjectQuery:
-    labels = tuple(sorted(one["labels"].items()))
-    return ObjectQuery(GroupVersionKind(**one["kind"]), one["namespace"], one["name"], labels)

@@ -22,7 +22,7 @@ from hooks.ground.k8s.nesting import may_nest_lists, nests_lists
 from hooks.ground.problems import HERE
 from hooks.language.rules import reading
 
-MAX_KEPT_BYTES = 2 * 2**20
+MAX_REMEMBERED_BYTES = 2 * 2**20
 """Total JSON text that a process caches, of objects and again of their fields; the values take as much again and half
 of that."""
 
@@ -72,7 +72,7 @@ class JsonCache:
     text is dropped first.
     """
 
-    def __init__(self, max_bytes: int = MAX_KEPT_BYTES) -> None:
+    def __init__(self, max_bytes: int = MAX_REMEMBERED_BYTES) -> None:
         self.kept_bytes = 0
         self._max_bytes = max_bytes
         self._values: OrderedDict[bytes, Any] = OrderedDict()
@@ -106,7 +106,7 @@ class JsonCache:
         value = parse(text)
         with self._lock:
             if self._came_before(text) and text not in self._values:
-                self._keep(text, value)
+                self._remember(text, value)
         return value
 
     def _find(self, texts: Iterable[bytes]) -> dict[bytes, Any]:
@@ -145,7 +145,7 @@ class JsonCache:
             self._hashes.popitem(last=False)
         return False
 
-    def _keep(self, text: bytes, value: Any) -> None:
+    def _remember(self, text: bytes, value: Any) -> None:
         self._values[text] = value
         self.kept_bytes += len(text)
         while self.kept_bytes > self._max_bytes:

@@ -83,7 +83,7 @@ class RestingAnswers:
                 self._known.move_to_end(key)
             return found
 
-    def keep(self, key: bytes, request: SyncRequest, answer: SyncAnswer, text: bytes) -> None:
+    def remember(self, key: bytes, request: SyncRequest, answer: SyncAnswer, text: bytes) -> None:
         """Remember an answer that is at rest if it came before."""
         if self._max_bytes and is_at_rest(request, answer) and self._came_before(key):
             self._add(key, _pack(request, answer, text))

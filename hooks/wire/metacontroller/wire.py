@@ -8,7 +8,6 @@ Source: Metacontroller v4.17, pkg/controller/common/api/v2, composite/api/v2, de
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
 from typing import Any
 
 import orjson
@@ -219,7 +218,6 @@ def _write_status(status: Any) -> bytes:
     return text
 
 
-@lru_cache(maxsize=512)
 def _check_status_text(text: bytes) -> None:
     if fault := find_fault(orjson.loads(text)):
         raise InvalidAnswer(f"status: {fault}")

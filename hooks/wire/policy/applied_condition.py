@@ -1,6 +1,6 @@
 """The condition Applied: whether every wanted child exists as wanted, and if not, why not.
 
-A deviation is normal for a moment, and needs a reason if it lasts. `hooks.wire.policy.standing` decides for how
+A deviation is normal for a moment, and needs a reason if it lasts. `hooks.wire.policy.deviation_age` decides for how
 long, by the condition as it was last written.
 
 | status | reason | since |
@@ -31,9 +31,9 @@ from hooks.ground.k8s.types import Json, name_of
 from hooks.wire.metacontroller.effects import Event, ObjectReference
 from hooks.wire.metacontroller.protocol import ObjectQuery, SyncRequest
 from hooks.wire.policy.conditions import change_of, find_change
-from hooks.wire.policy.deviations import NO_OWNER, ChildOrigin, Deviance, Deviation
+from hooks.wire.policy.deviation_age import GRACE_SECONDS, LASTING, AppliedReason, DeviationVerdict, judge_by_age
+from hooks.wire.policy.deviations import NO_OWNER, Deviance, Deviation, OrphanedBy
 from hooks.wire.policy.overriding import explain_override, find_writer_of
-from hooks.wire.policy.standing import GRACE_SECONDS, LASTING, AppliedReason, AppliedStanding, judge_standing
 
 APPLIED = "Applied"
 _MEMORIES = frozenset({AppliedReason.CHANGED, AppliedReason.RESTORED, AppliedReason.OVERRIDDEN})
@@ -110,9 +110,9 @@ def judge_deviations(
     """
     found = sorted(deviations, key=lambda one: (one.kind.kind, one.name))
     previous = find_condition(request.status.get("conditions") or (), APPLIED) or {}
-    standing = judge_standing(found, previous, request.generation, now)
-    judged = tuple(_explain(one, request, standing) for one in found)
-    seconds, truth = standing.seconds, standing.truth
+    verdict = judge_by_age(found, previous, request.generation, now)
+    judged = tuple(_explain(one, request, verdict) for one in found)
+    seconds, truth = verdict.seconds, verdict.truth
     if is_coming_up and truth != "False" and (left := _seconds_to_come_up(request, previous, now)):
         # One status instead of one for each child that appears; the status that shows the first pods says the rest.
         condition = Condition(
@@ -120,7 +120,7 @@ def judge_deviations(
         )
         return Applied(condition=condition, judged=judged, resync_after_seconds=seconds or left)
     worst = choose_worst(one.explanation for one in judged)
-    reason = standing.reason or (worst.reason if worst else "")
+    reason = verdict.reason or (worst.reason if worst else "")
     contested = ""
     if truth == "Unknown" and reason == AppliedReason.OVERRIDDEN:
         contested = str(previous.get("message") or "")  # who changes it is not recorded any more
@@ -144,15 +144,15 @@ def _seconds_to_come_up(request: SyncRequest, previous: Mapping[str, Json], now:
     return seconds_left(previous.get("lastTransitionTime", ""), GRACE_SECONDS, now)
 
 
-def _explain(deviation: Deviation, request: SyncRequest, standing: AppliedStanding) -> Judged:
+def _explain(deviation: Deviation, request: SyncRequest, verdict: DeviationVerdict) -> Judged:
     what, explanation = _describe(deviation), Explanation(reason=NotReadyReason.PROGRESSING)
-    is_lasting = deviation.state in standing.lasting and deviation.state is not Deviance.WITHHELD
+    is_lasting = deviation.state in verdict.lasting and deviation.state is not Deviance.WITHHELD
     if deviation.holder and not is_lasting:
         # It may be on its way out, as the object of a graph that was deleted and is created again.
         what = _describe_holder(deviation)
     if is_lasting:
         explanation = _explain_lasting(deviation, request)
-        if standing.reason is AppliedReason.OVERRIDDEN:
+        if verdict.reason is AppliedReason.OVERRIDDEN:
             what, explanation = f"last seen: {what}", explain_override(deviation, request)
     return Judged(deviation=deviation, what=what, explanation=explanation)
 
@@ -174,17 +174,17 @@ def _describe_holder(deviation: Deviation) -> str:
     return f"the {deviation.title} that exists {whose}"
 
 
-def _explain_origin(deviation: Deviation, origin: ChildOrigin, request: SyncRequest) -> Explanation:
+def _explain_orphan(deviation: Deviation, orphaned_by: OrphanedBy, request: SyncRequest) -> Explanation:
     parent, label = request.parent, contract.LABEL_CONTROLLER_UID
     namespace, uid = parent["metadata"]["namespace"], parent["metadata"].get("uid", "")
     give = f"-n {namespace} {label}={uid} --overwrite"
-    match origin:
-        case ChildOrigin.GO_OPERATOR:
+    match orphaned_by:
+        case OrphanedBy.GO_OPERATOR:
             finding, remedy = "was left by the Go operator", f"dynamo-hooks migrate -n {namespace} --apply"
-        case ChildOrigin.UNLABELLED:
+        case OrphanedBy.UNLABELLED:
             which = f"{deviation.kind.kind.lower()} {deviation.name}"
             finding, remedy = f"lost its label {label}", f"give it back: kubectl label {which} {give}"
-        case ChildOrigin.DELETED:
+        case OrphanedBy.DELETED:
             # All that it left has its uid; other kinds are not looked for, and are only missing.
             every = f"kubectl label {','.join(request.children.resources())} -l {label}={deviation.former} {give}"
             finding = f"was left by a deleted {parent['kind']} of this name"
@@ -199,8 +199,8 @@ def _explain_lasting(deviation: Deviation, request: SyncRequest) -> Explanation:
     parent, namespace = request.parent, request.parent["metadata"]["namespace"]
     refused = f"kubectl describe {parent['kind'].lower()} {name_of(parent)} -n {namespace}"
     live = f"kubectl get {deviation.kind.kind.lower()} {deviation.name} -n {namespace} -o yaml"
-    if deviation.origin is not None:
-        return _explain_origin(deviation, deviation.origin, request)
+    if deviation.orphaned_by is not None:
+        return _explain_orphan(deviation, deviation.orphaned_by, request)
     if deviation.holder:
         # What another owner has is in use there: another graph's component, for example.
         remedy = "rename one of the two"

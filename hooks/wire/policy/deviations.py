@@ -12,7 +12,7 @@ from functools import lru_cache
 from hooks.ground import contract
 from hooks.ground.k8s.differences import FieldDifference, find_difference
 from hooks.ground.k8s.pod_sets import pods_by_role
-from hooks.ground.k8s.same import MAX_KEPT, ByIdentity
+from hooks.ground.k8s.same import MAX_REMEMBERED, ByIdentity
 from hooks.ground.k8s.types import (
     GroupVersionKind,
     Json,
@@ -31,7 +31,7 @@ from hooks.wire.metacontroller.last_applied import read_last_applied
 from hooks.wire.metacontroller.protocol import SyncRequest
 
 
-class ChildOrigin(StrEnum):
+class OrphanedBy(StrEnum):
     """Whose an object without an owner was, that has the name of a missing child of the parent and its labels."""
 
     GO_OPERATOR = "Go operator"
@@ -58,7 +58,7 @@ class Deviation:
 
     `difference` is the first field that differs, None for none. `why` is half a sentence about a withheld child.
     `holder` is the owner of the object that has the name of a missing child, empty if no such object is seen.
-    `origin` is set if that object is the parent's by its labels, and Metacontroller does not take it for a child;
+    `orphaned_by` is set if that object is the parent's by its labels, and Metacontroller does not take it for a child;
     `former` is the uid of the parent that it was made for, by its label.
     `is_updated`: Metacontroller updates live objects of this kind.
     """
@@ -69,7 +69,7 @@ class Deviation:
     difference: FieldDifference | None = None
     why: str = ""
     holder: str = ""
-    origin: ChildOrigin | None = None
+    orphaned_by: OrphanedBy | None = None
     former: str = ""
     is_updated: bool = True
 
@@ -80,7 +80,6 @@ class Deviation:
 
 
 NO_OWNER = "no owner"
-_COMPARED_METADATA = ("name", "namespace", "uid", "labels", "annotations")
 _MARKS = frozenset({contract.ANNOTATION_RENDERING, contract.ANNOTATION_ROLLOUT})
 
 
@@ -113,59 +112,34 @@ def _find(wanted: Children, request: SyncRequest, unmanaged: Unmanaged) -> Itera
         live = request.children.get(kind, name, place.namespace or default)
         if live is None:
             found = request.related.get(kind, name, place.namespace or default)
-            origin, holder = _find_origin(found, request.parent), _find_holder(found, request.parent)
-            former = labels_of(found).get(contract.LABEL_CONTROLLER_UID, "") if found is not None and origin else ""
+            orphaned_by, holder = _find_orphaner(found, request.parent), _find_holder(found, request.parent)
+            former = (
+                labels_of(found).get(contract.LABEL_CONTROLLER_UID, "") if found is not None and orphaned_by else ""
+            )
             state = Deviance.MISSING
-            yield Deviation(kind=kind, name=name, state=state, holder=holder, origin=origin, former=former)
+            yield Deviation(kind=kind, name=name, state=state, holder=holder, orphaned_by=orphaned_by, former=former)
         elif is_deleting(live):
             yield Deviation(kind=kind, name=name, state=Deviance.WITHHELD, why="it is being deleted")
         elif kind in unmanaged.fixed:
-            if deviation := _compare_fixed(place.same, ByIdentity(live)):
+            if deviation := _compare_fixed(place.same.value, live):
                 yield deviation
         elif kind not in unmanaged.existing and (deviation := _compare(place.same, ByIdentity(live))):
             yield deviation
 
 
-@dataclass(frozen=True, slots=True)
-class _Content:
-    """The part of a live object that is compared, as the key of a cache; two are equal if their values are.
-
-    If only the status changes, the fields are the same objects as before, and the comparison costs little.
-    """
-
-    value: ReadManifest
-
-    @classmethod
-    def of(cls, live: ReadManifest) -> "_Content":
-        """The object without its status and what the API server alone writes into its metadata."""
-        metadata = live["metadata"]
-        known = {key: metadata[key] for key in _COMPARED_METADATA if key in metadata}
-        return cls({**{key: value for key, value in live.items() if key != "status"}, "metadata": known})
-
-    def __hash__(self) -> int:
-        metadata = self.value["metadata"]
-        return hash((str(metadata.get("uid")), str(metadata["name"])))
-
-
-@lru_cache(maxsize=MAX_KEPT)
-def _compare_fixed(wanted: ByIdentity, live: ByIdentity) -> Deviation | None:
-    """Compare the content of two objects once, without labels and annotations."""
-    difference = find_difference({**wanted.value, "metadata": {}}, live.value)
+def _compare_fixed(wanted: ReadManifest, live: ReadManifest) -> Deviation | None:
+    """Compare the content of two objects, without labels and annotations."""
+    difference = find_difference({**wanted, "metadata": {}}, live)
     if difference is None:
         return None
-    kind, name = gvk_of(wanted.value), name_of(wanted.value)
+    kind, name = gvk_of(wanted), name_of(wanted)
     return Deviation(kind=kind, name=name, state=Deviance.CHANGED, difference=difference, is_updated=False)
 
 
-@lru_cache(maxsize=MAX_KEPT)
-def _compare(returned: ByIdentity, live: ByIdentity) -> Deviation | None:
+@lru_cache(maxsize=MAX_REMEMBERED)
+def _compare(returned: ByIdentity, same: ByIdentity) -> Deviation | None:
     """Compare two objects once: plans and parsed objects are cached, so most calls have the same two."""
-    return _compare_content(returned, _Content.of(live.value))
-
-
-@lru_cache(maxsize=MAX_KEPT)
-def _compare_content(returned: ByIdentity, content: _Content) -> Deviation | None:
-    wanted, live = _without_marks(returned.value), content.value
+    wanted, live = _without_marks(returned.value), same.value
     kind, name, applied = gvk_of(wanted), name_of(wanted), read_last_applied(live)
     difference = find_difference(wanted, live)
     if applied is not None and applied != returned.value and _without_marks(applied) != wanted:
@@ -199,15 +173,15 @@ def is_left_behind(found: ReadManifest | None, parent: ReadManifest) -> bool:
     return controller_of(found) is None and any(_names_parent(labels, parent) for labels in _find_labels(found))
 
 
-def _find_origin(found: ReadManifest | None, parent: ReadManifest) -> ChildOrigin | None:
+def _find_orphaner(found: ReadManifest | None, parent: ReadManifest) -> OrphanedBy | None:
     """Whose the object was; None if it is another owner's."""
     if found is None:
         return None
     is_ours = contract.ANNOTATION_LAST_APPLIED in annotations_of(found)
     if is_left_behind(found, parent):
-        return ChildOrigin.UNLABELLED if is_ours else ChildOrigin.GO_OPERATOR
+        return OrphanedBy.UNLABELLED if is_ours else OrphanedBy.GO_OPERATOR
     has_labels = any(_names_parent(labels, parent) for labels in _find_labels(found))
-    return ChildOrigin.DELETED if is_ours and controller_of(found) is None and has_labels else None
+    return OrphanedBy.DELETED if is_ours and controller_of(found) is None and has_labels else None
 
 
 def _names_parent(labels: Mapping[str, Json], parent: ReadManifest) -> bool:

@@ -138,7 +138,7 @@ class World:
             if key not in seen:
                 manifest = self.objects[key].manifest
                 seen[key] = Owned(manifest=manifest, owner=owner)
-                waiting.extend((ObjectId.of(child), key) for child in self.children_of(manifest))
+                waiting.extend((ObjectId.of(child), key) for child in reversed(self.children_of(manifest)))
         return replace(self, objects=seen)
 
     def with_children(self, parent: ReadManifest, children: Mapping[ObjectId, Manifest]) -> "World":

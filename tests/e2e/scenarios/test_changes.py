@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import requests
 
-from hooks.wire.policy.held import RENDERING_REVISION
+from hooks.wire.policy.rendering_mark import RENDERING_REVISION
 from tests.cluster.api_client import ApiClient, wait_for
 from tests.cluster.dynamo import (
     DYNAMO,

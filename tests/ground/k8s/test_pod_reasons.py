@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hooks.ground.k8s.conditions import format_time
 from hooks.ground.k8s.not_ready import NotReadyReason
 from hooks.ground.k8s.pod_reasons import cannot_pull, explain_denial, explain_pods
-from hooks.wire.policy.standing import LASTING
+from hooks.wire.policy.deviation_age import LASTING
 from tests import make
 
 

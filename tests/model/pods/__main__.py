@@ -22,7 +22,7 @@ def main(*, count: int, pods: int, load_seconds: float, watch: float) -> None:
     click.echo(f"{count} models, {pods} pods, first load:    {found['first'].line()}")
     click.echo(f"{count} models, {pods} pods, after the change: {found['changed'].line()}")
     click.echo(f"engines with another source: {len(found['wrong'])}")
-    click.echo(f"engines of the broken source that serve an old one: {len([one for one in found['held'] if one])}")
+    click.echo(f"engines of the broken source that serve an old one: {len([one for one in found['loaded'] if one])}")
     for text, number in (found["first"].refusals + found["changed"].refusals).most_common(10):
         click.echo(f"{number} times: {text}")
 

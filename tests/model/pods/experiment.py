@@ -67,7 +67,7 @@ class SlowEngine(SimulatedEngine):
         self.loads.append((time.monotonic(), uri))
         if uri == BROKEN:
             return Response(500, "application/json", b'{"status":"error","message":"RepositoryNotFound"}')
-        if name not in self.held:
+        if name not in self.loaded:
             self._pending.setdefault(name, (uri, time.monotonic() + self.seconds))
         wait = max(0.0, self._pending[name][1] - time.monotonic()) if name in self._pending else 0.0
         said = json.dumps({"status": "success", "lora_name": name, "lora_id": 1}).encode()
@@ -78,7 +78,7 @@ class SlowEngine(SimulatedEngine):
         for name, (uri, until) in list(self._pending.items()):
             if time.monotonic() >= until:
                 del self._pending[name]
-                self.held.setdefault(name, uri)
+                self.loaded.setdefault(name, uri)
 
 
 @dataclass(slots=True)
@@ -103,10 +103,10 @@ class Played:
         return str(self.parent["spec"]["source"]["uri"])
 
     @property
-    def held(self) -> str:
+    def loaded(self) -> str:
         """The source of what the engine serves."""
         self.engine.settle()
-        return self.engine.held.get("a", "")
+        return self.engine.loaded.get("a", "")
 
     @property
     def is_ready(self) -> bool:
@@ -203,7 +203,7 @@ class Metacontroller:
         return float(document.get("resyncAfterSeconds") or 60)
 
     def _judge(self, model: Played) -> None:
-        if model.is_ready and model.held not in {model.source, ""}:
+        if model.is_ready and model.loaded not in {model.source, ""}:
             self.tally.untrue.add(model.name)
         if model.was_ready and not model.is_ready:
             self.tally.flaps.add(model.name)
@@ -258,5 +258,5 @@ def run(pods: Pods, models: list[Played], *, watch: float, seed: int = 1) -> dic
         good, broken = models[::2], models[1::2]
         wait_for(lambda: all(m.is_ready for m in good) and all(m.reason == "LoadFailed" for m in broken), "all is over")
     count_loads(models, second)
-    wrong = [model.name for model in good if model.held != model.source]
-    return {"first": first, "changed": second, "wrong": wrong, "held": [m.held for m in broken]}
+    wrong = [model.name for model in good if model.loaded != model.source]
+    return {"first": first, "changed": second, "wrong": wrong, "held": [m.loaded for m in broken]}

@@ -14,7 +14,7 @@ import pytest
 
 from bench.prober import run_slow_engines
 from hooks.model.prober.calls import CallOutcome, EngineAction, EngineAnswer, EngineCall
-from hooks.server.prober.connections import MOST_KEPT_ENGINES, kept_engines
+from hooks.server.prober.connections import MOST_OPEN_ENGINES, open_engines
 from hooks.server.prober.lora_api import open_transport, perform
 from tests.model.parts import ANY_ENGINE
 from tests.waiting import PATIENCE, stretch
@@ -110,8 +110,8 @@ def test_proxies_of_the_environment_are_not_used(monkeypatch: pytest.MonkeyPatch
 @pytest.mark.parametrize(
     ("files", "calls", "kept"),
     [
-        (1_048_576, 200, MOST_KEPT_ENGINES),
-        (resource.RLIM_INFINITY, 200, MOST_KEPT_ENGINES),
+        (1_048_576, 200, MOST_OPEN_ENGINES),
+        (resource.RLIM_INFINITY, 200, MOST_OPEN_ENGINES),
         (1024, 200, 348),
         (256, 200, 1),
     ],
@@ -119,8 +119,8 @@ def test_proxies_of_the_environment_are_not_used(monkeypatch: pytest.MonkeyPatch
 def test_connections_are_kept_for_as_many_engines_as_files_allow(
     files: int, calls: int, kept: int, caplog: pytest.LogCaptureFixture
 ) -> None:
-    assert kept_engines(files, calls) == kept
-    assert [record.message for record in caplog.records] == ["few open files"] * (kept < MOST_KEPT_ENGINES)
+    assert open_engines(files, calls) == kept
+    assert [record.message for record in caplog.records] == ["few open files"] * (kept < MOST_OPEN_ENGINES)
 
 
 def test_process_raises_its_limit_of_open_files() -> None:

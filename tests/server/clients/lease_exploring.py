@@ -20,7 +20,7 @@ from hooks.model.prober.messages import Term
 from hooks.model.prober.reconciler import NO_TERM, NotNow, Reconciler
 from hooks.server.clients.api_server import ApiServer, ServerAnswer
 from hooks.server.clients.prober_client import ProberClient
-from hooks.server.clients.prober_lease import LEASE_SECONDS, TERM_ANNOTATION, TICK_SECONDS, SharedLease, Standing
+from hooks.server.clients.prober_lease import LEASE_SECONDS, TERM_ANNOTATION, TICK_SECONDS, LeaseState, SharedLease
 
 STEP_SECONDS = 5.0
 JUMPS = {"back": -timedelta(days=20_000), "forward": timedelta(days=20_000)}
@@ -47,7 +47,7 @@ class Process:
     """What one process of a pod remembers."""
 
     seen: tuple[object, float] = (object, 0.0)
-    standing: Standing = field(default_factory=Standing)
+    lease_state: LeaseState = field(default_factory=LeaseState)
 
 
 @dataclass(slots=True)
@@ -155,10 +155,10 @@ def check(world: World, kind: type[SharedLease], pod: int, process: int, **how: 
         clock=lambda: world.seconds,
         now=lambda: _START + one.clock + timedelta(seconds=world.seconds),
     )
-    lease._seen, lease._standing = remembered.seen, remembered.standing
-    lease.keep(lambda: how.get("drains", False))
-    remembered.seen, remembered.standing = lease._seen, lease.look()
-    if lease.look() == Standing(is_own=True) and pod not in world.acting:
+    lease._seen, lease._state = remembered.seen, remembered.lease_state
+    lease.renew(lambda: how.get("drains", False))
+    remembered.seen, remembered.lease_state = lease._seen, lease.find_state()
+    if lease.find_state() == LeaseState(is_own=True) and pod not in world.acting:
         yield f"pod {pod} says that its prober acts, and it does not"
 
 
@@ -282,8 +282,8 @@ def fingerprint(world: World) -> tuple[Any, ...]:
             (
                 one.seen[0] == version,
                 min(now - one.seen[1], LEASE_SECONDS),
-                one.standing.is_own,
-                bool(one.standing.fault),
+                one.lease_state.is_own,
+                bool(one.lease_state.fault),
             )
             for one in pod.processes
         ]

@@ -13,8 +13,9 @@ import responses
 
 from hooks.ground.k8s.types import Manifest
 from hooks.ground.settings import parse_settings
-from hooks.server.app import create_app, served_hooks
+from hooks.server.app import create_app
 from hooks.server.clients.effects import EffectsClient
+from hooks.server.routes import served_hooks
 from tests import make
 from tests.server.clients import grove_objects as stored
 from tests.server.clients.played_server import PlayedServer, api_server, path_of, play

@@ -9,9 +9,10 @@ import pytest
 import responses
 
 from hooks.ground.k8s.types import Manifest
-from hooks.server.app import create_app, served_hooks
+from hooks.server.app import create_app
 from hooks.server.clients.etcd import EtcdClient
 from hooks.server.clients.key_removal import KeyRemoval
+from hooks.server.routes import served_hooks
 from hooks.wire.metacontroller.effects import DropReport, EtcdPrefixDrop
 from tests import make
 from tests.etcd_server import encode

@@ -11,7 +11,7 @@ from hooks.ground.k8s.pod_reasons import SUMMARY, cannot_pull, explain_pods
 from hooks.server.clients.query_reader import QueryReader
 from hooks.server.clients.read_budget import BURST_BYTES, SPENT, ReadBudget
 from hooks.server.clients.workload_pods import MOST_ROWS, MOST_WHOLE, POD_BYTES, SMALL_BYTES, TABLE_BYTES
-from hooks.server.exchange.asking import MIB
+from hooks.server.exchange.http_client import MIB
 from hooks.wire.metacontroller.queries import BUSY
 from tests import make
 from tests.server.clients.large_pods import LargePods, large_pod, query_of, served_pods

@@ -97,7 +97,7 @@ def test_without_an_answer_what_was_confirmed_goes_on_and_nothing_begins(reading
     new = msgspec.structs.replace(WANTED, generation=2)
     with pytest.raises(ProberUnavailable, match="the API server answers 503 for the DynamoModel"):
         reading.confirm(new)
-    reading.seconds += model_reader.KEPT_SECONDS
+    reading.seconds += model_reader.REMEMBERED_SECONDS
     with pytest.raises(ProberUnavailable, match="not known whether DynamoModel default/m asks for it"):
         reading.confirm()
 

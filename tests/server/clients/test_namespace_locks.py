@@ -11,19 +11,19 @@ import pytest
 
 from hooks.ground import contract
 from hooks.ground.settings import parse_settings
-from hooks.server.app import respect_locks
 from hooks.server.clients.api_server import ApiServer, Refused
 from hooks.server.clients.locks import NO_LOCKS, Locks, set_up_locks
 from hooks.server.clients.namespace_locks import (
     NO_LEASE,
     RETRY_SECONDS,
-    Hold,
     Lease,
     LockReader,
+    NamespaceClaim,
     OwnLock,
-    keep_once,
     parse_lease,
+    renew_once,
 )
+from hooks.server.routes import respect_locks
 from hooks.wire.metacontroller.protocol import SyncAnswer
 from tests import make
 from tests.hook_client import GOOD, call, hook_with
@@ -116,63 +116,63 @@ def test_absent_lease_never_counts() -> None:
 def test_locked_namespace_is_left_alone_until_the_lease_expires(played: PlayedApiServer, clock: Clock) -> None:
     played.put(path_of("taken"), lease())
     reader = LockReader(server=played.server, clock=clock)
-    assert reader.look("free") is None
-    hold = reader.look("taken")
-    assert hold == Hold(reason=f"namespace taken is locked by the Lease of {GO}")
+    assert reader.find_claim("free") is None
+    claim = reader.find_claim("taken")
+    assert claim == NamespaceClaim(reason=f"namespace taken is locked by the Lease of {GO}")
     clock.after(31)
-    assert reader.look("taken") is None
+    assert reader.find_claim("taken") is None
 
 
 def test_expiry_counts_even_while_the_answer_is_remembered(played: PlayedApiServer, clock: Clock) -> None:
     played.put(path_of("taken"), lease(renewed=make.NOW - timedelta(seconds=28)))
     reader = LockReader(server=played.server, clock=clock)
-    assert reader.look("taken") is not None
+    assert reader.find_claim("taken") is not None
     clock.after(3)
-    assert reader.look("taken") is None
+    assert reader.find_claim("taken") is None
     assert len(played.asked) == 1
 
 
 def test_api_server_is_asked_once_in_ten_seconds(played: PlayedApiServer, clock: Clock) -> None:
     reader = LockReader(server=played.server, clock=clock)
     for _ in range(5):
-        assert reader.look("free") is None
+        assert reader.find_claim("free") is None
         clock.after(2)
     assert len(played.asked) == 1
     played.put(path_of("free"), lease(renewed=clock.now))
-    assert reader.look("free") is not None
+    assert reader.find_claim("free") is not None
     assert len(played.asked) == 2
 
 
 def test_clock_that_was_set_back_is_no_reason_to_remember_longer(played: PlayedApiServer, clock: Clock) -> None:
     reader = LockReader(server=played.server, clock=clock)
-    reader.look("free")
+    reader.find_claim("free")
     clock.after(-3600)
-    reader.look("free")
+    reader.find_claim("free")
     assert len(played.asked) == 2
 
 
 def test_lock_that_cannot_be_read_is_respected_but_not_certain(played: PlayedApiServer, clock: Clock) -> None:
     played.before = lambda _method, _path: 403
-    hold = LockReader(server=played.server, clock=clock).look("some")
-    assert hold is not None
-    assert not hold.is_certain
-    assert hold.reason.startswith("it is unknown whether namespace some is locked: GET ")
-    assert "403" in hold.reason
+    claim = LockReader(server=played.server, clock=clock).find_claim("some")
+    assert claim is not None
+    assert not claim.is_certain
+    assert claim.reason.startswith("it is unknown whether namespace some is locked: GET ")
+    assert "403" in claim.reason
 
 
 def test_what_was_read_last_counts_while_nothing_newer_is_told(played: PlayedApiServer, clock: Clock) -> None:
     played.put(path_of("taken"), lease())
     reader = LockReader(server=played.server, clock=clock)
-    reader.look("taken")
+    reader.find_claim("taken")
     played.before = lambda _method, _path: 500
     clock.after(15)
-    hold = reader.look("taken")
-    assert hold is not None
-    assert hold.is_certain
+    claim = reader.find_claim("taken")
+    assert claim is not None
+    assert claim.is_certain
     clock.after(16)
-    hold = reader.look("taken")
-    assert hold is not None
-    assert not hold.is_certain
+    claim = reader.find_claim("taken")
+    assert claim is not None
+    assert not claim.is_certain
 
 
 # Holding our own
@@ -190,12 +190,12 @@ def held(played: PlayedApiServer) -> Lease:
 
 def test_lease_is_made_and_then_renewed_every_ten_seconds(played: PlayedApiServer, clock: Clock) -> None:
     lock = own(played, clock)
-    lock.keep()
+    lock.renew()
     assert held(played) == Lease(holder=lock.holder, renewed=make.NOW, seconds=30)
-    assert lock.look("team") is None
+    assert lock.find_claim("team") is None
     for _ in range(4):
         clock.after(5)
-        lock.keep()
+        lock.renew()
     assert [method for method, _ in played.writes()] == ["POST", "PUT", "PUT"]
     assert held(played).renewed == make.NOW + timedelta(seconds=20)
 
@@ -205,65 +205,65 @@ def test_holder_tells_installation_and_version(played: PlayedApiServer, clock: C
 
 
 def test_nothing_is_done_in_our_namespace_before_the_lease_is_ours(played: PlayedApiServer, clock: Clock) -> None:
-    hold = own(played, clock).look("team")
-    assert hold is not None
-    assert not hold.is_certain
-    assert own(played, clock).look("another") is None
+    claim = own(played, clock).find_claim("team")
+    assert claim is not None
+    assert not claim.is_certain
+    assert own(played, clock).find_claim("another") is None
 
 
 def test_lease_of_another_operator_is_not_taken_until_it_expires(played: PlayedApiServer, clock: Clock) -> None:
     played.put(path_of("team"), lease())
     lock = own(played, clock)
-    lock.keep()
+    lock.renew()
     assert played.writes() == []
-    assert lock.look("team") == Hold(reason=f"namespace team is locked by the Lease of {GO}")
+    assert lock.find_claim("team") == NamespaceClaim(reason=f"namespace team is locked by the Lease of {GO}")
     clock.after(30)
-    lock.keep()
+    lock.renew()
     assert held(played).holder == lock.holder
-    assert lock.look("team") is None
+    assert lock.find_claim("team") is None
 
 
 def test_newest_process_takes_the_lease_and_the_older_one_lets_it(played: PlayedApiServer, clock: Clock) -> None:
     old, new = own(played, clock, "old"), own(played, clock, "new")
-    old.keep()
-    new.keep()
+    old.renew()
+    new.renew()
     for _ in range(10):
         clock.after(5)
-        new.keep()
-        old.keep()
+        new.renew()
+        old.renew()
         assert held(played).holder == new.holder
-        assert old.look("team") is None
-        assert new.look("team") is None
+        assert old.find_claim("team") is None
+        assert new.find_claim("team") is None
 
 
 def test_older_process_steps_in_before_the_lease_ends(played: PlayedApiServer, clock: Clock) -> None:
     old, new = own(played, clock, "old"), own(played, clock, "new")
-    old.keep()
-    new.keep()
+    old.renew()
+    new.renew()
     for _ in range(3):
         clock.after(5)
         assert held(played).is_valid(clock.now)
-        old.keep()
+        old.renew()
     assert held(played).holder == old.holder
 
 
 def test_lock_that_is_not_renewed_any_more_stops_us(played: PlayedApiServer, clock: Clock) -> None:
     lock = own(played, clock)
-    lock.keep()
+    lock.renew()
     played.before = lambda _method, _path: 500
     clock.after(29)
-    keep_once(lock, lambda: False)
-    assert lock.look("team") is None
+    renew_once(lock, lambda: False)
+    assert lock.find_claim("team") is None
     clock.after(2)
-    keep_once(lock, lambda: False)
-    hold = lock.look("team")
-    assert hold is not None
-    assert not hold.is_certain
+    renew_once(lock, lambda: False)
+    claim = lock.find_claim("team")
+    assert claim is not None
+    assert not claim.is_certain
 
 
 def test_process_that_was_overtaken_while_it_wrote_looks_again(played: PlayedApiServer, clock: Clock) -> None:
     lock = own(played, clock)
-    lock.keep()
+    lock.renew()
     clock.after(10)
 
     def overtake(method: str, _path: str) -> None:
@@ -271,28 +271,28 @@ def test_process_that_was_overtaken_while_it_wrote_looks_again(played: PlayedApi
             played.put(path_of("team"), lease(holder="dynamo-hooks/team-a/pod-2@0.1.0", renewed=clock.now))
 
     played.before = overtake
-    lock.keep()
+    lock.renew()
     played.before = lambda _method, _path: None
-    lock.keep()
+    lock.renew()
     assert held(played).holder == "dynamo-hooks/team-a/pod-2@0.1.0"
-    assert lock.look("team") is None
+    assert lock.find_claim("team") is None
 
 
 def test_stopping_process_renews_what_it_holds_and_takes_nothing(played: PlayedApiServer, clock: Clock) -> None:
     holder, other = own(played, clock, "holder"), own(played, clock, "other")
-    other.keep()
-    holder.keep()
+    other.renew()
+    holder.renew()
     clock.after(10)
-    holder.keep(may_take=False)
+    holder.renew(may_take=False)
     assert held(played).renewed == clock.now
     clock.after(40)
-    other.keep(may_take=False)
+    other.renew(may_take=False)
     assert not held(played).is_valid(clock.now)
 
 
 def test_only_pod_deletes_the_lease_when_it_stops(played: PlayedApiServer, clock: Clock) -> None:
     lock = own(played, clock, is_alone=True)
-    lock.keep()
+    lock.renew()
     lock.release()
     assert path_of("team") not in played.objects
     lock.release()
@@ -300,44 +300,44 @@ def test_only_pod_deletes_the_lease_when_it_stops(played: PlayedApiServer, clock
 
 def test_one_pod_of_several_leaves_the_lease_for_another_to_step_in(played: PlayedApiServer, clock: Clock) -> None:
     stopping, staying = own(played, clock, "stopping"), own(played, clock, "staying")
-    staying.keep()
-    stopping.keep()
+    staying.renew()
+    stopping.renew()
     stopping.release()
     assert held(played).seconds == 10
     clock.after(5)
     assert held(played).is_valid(clock.now)
-    staying.keep()
+    staying.renew()
     assert (held(played).holder, held(played).seconds) == (staying.holder, 30)
 
 
 def test_lease_of_somebody_else_is_not_released(played: PlayedApiServer, clock: Clock) -> None:
     old, new = own(played, clock, "old", is_alone=True), own(played, clock, "new", is_alone=True)
-    old.keep()
-    new.keep()
+    old.renew()
+    new.renew()
     old.release()
     assert held(played).holder == new.holder
 
 
 # What the hooks do about it
 
-LOCKED = Hold(reason="namespace default is locked by the Lease of them")
-UNKNOWN = Hold(reason="nobody can say", is_certain=False)
+LOCKED = NamespaceClaim(reason="namespace default is locked by the Lease of them")
+UNKNOWN = NamespaceClaim(reason="nobody can say", is_certain=False)
 DELETING = {**make.graph(status={"state": "x"}), "metadata": {**make.graph()["metadata"], "deletionTimestamp": "t"}}
 
 
-def hook_under_lock(hold: Hold | None, answer: SyncAnswer = GOOD) -> Any:
+def hook_under_lock(claim: NamespaceClaim | None, answer: SyncAnswer = GOOD) -> Any:
     return hook_with(
-        answer, lambda table: respect_locks(table, lambda namespace: hold if namespace == "default" else None)
+        answer, lambda table: respect_locks(table, lambda namespace: claim if namespace == "default" else None)
     )
 
 
-@pytest.mark.parametrize("hold", [LOCKED, UNKNOWN], ids=["locked", "unknown"])
+@pytest.mark.parametrize("claim", [LOCKED, UNKNOWN], ids=["locked", "unknown"])
 @pytest.mark.parametrize("path", ["/graph/sync", "/graph/finalize"])
-def test_parent_in_a_locked_namespace_is_left_exactly_as_it_is(hold: Hold, path: str) -> None:
-    answer = hook_under_lock(hold).post(path, data=call(finalizing=path.endswith("finalize")))
+def test_parent_in_a_locked_namespace_is_left_exactly_as_it_is(claim: NamespaceClaim, path: str) -> None:
+    answer = hook_under_lock(claim).post(path, data=call(finalizing=path.endswith("finalize")))
     assert answer.status_code == 429
     assert answer.headers["Retry-After"] == str(RETRY_SECONDS)
-    assert answer.text == f"{hold.reason}\n"
+    assert answer.text == f"{claim.reason}\n"
 
 
 def test_parent_in_another_namespace_is_looked_after() -> None:
@@ -358,8 +358,8 @@ def test_deleted_parent_waits_while_nobody_knows() -> None:
 
 
 def test_admission_leaves_alone_what_is_certainly_locked() -> None:
-    assert Locks(look=lambda _namespace: LOCKED).is_locked("a")
-    assert not Locks(look=lambda _namespace: UNKNOWN).is_locked("a")
+    assert Locks(find_claim=lambda _namespace: LOCKED).is_locked("a")
+    assert not Locks(find_claim=lambda _namespace: UNKNOWN).is_locked("a")
     assert not NO_LOCKS.is_locked("a")
 
 
@@ -395,7 +395,7 @@ def test_release_that_is_refused_is_logged_and_no_failure(
 ) -> None:
     lock = own(played, clock)
     played.before = lambda _method, _path: 500
-    Locks(look=lock.look, own=lock).release()
+    Locks(find_claim=lock.find_claim, own=lock).release()
     assert [record.levelname for record in caplog.records] == ["WARNING"]
     with pytest.raises(Refused):
         lock.release()

@@ -13,15 +13,15 @@ from hooks.server.clients import pod_reader
 from hooks.server.clients.api_server import ApiServer
 from hooks.server.clients.pod_reader import (
     GOOD_SECONDS,
-    KEPT_SECONDS,
     LONGEST_AGAIN_SECONDS,
     MOST_RENEWED,
     READ_SECONDS,
+    REMEMBERED_SECONDS,
     PodReader,
 )
 from hooks.server.clients.read_budget import BURST_BYTES, BYTES_A_SECOND
 from hooks.server.clients.read_faults import PAUSE_SECONDS
-from hooks.server.exchange.asking import MIB
+from hooks.server.exchange.http_client import MIB
 from tests.played_api_server import PlayedApiServer, played_api_server
 from tests.waiting import PATIENCE
 
@@ -201,7 +201,7 @@ def test_good_address_of_a_pod_that_cannot_be_read_is_in_doubt_after_an_hour(wor
     world.keep("w0", "10.0.0.1")
     world.check(named())
     world.fail(403)
-    world.clock.now += KEPT_SECONDS - 1
+    world.clock.now += REMEMBERED_SECONDS - 1
     assert world.check(named()) == [AddressVerdict()]
     world.clock.now += 1
     (found,) = world.check(named())

@@ -20,12 +20,12 @@ from hooks.server.clients.prober_client import ProberClient
 from hooks.server.clients.prober_lease import (
     LEASE_SECONDS,
     TERM_ANNOTATION,
+    LeaseState,
     OnlyPod,
     SharedLease,
-    Standing,
-    read_standing,
+    read_lease_state,
 )
-from hooks.server.serving.origin import CallOrigin
+from hooks.server.serving.call_id import CallId
 from tests.played_api_server import PlayedApiServer, played_api_server
 
 NAMESPACE, NAME = "dynamo-system", "dynamo-hooks-prober"
@@ -86,7 +86,7 @@ class Cluster:
         return [number for number, prober in enumerate(self.probers) if self.seconds < prober.until]
 
     def tick(self, number: int, *, drains: bool = False) -> None:
-        self.pods[number].keep(lambda: drains)
+        self.pods[number].renew(lambda: drains)
 
     def run(self, seconds: float, *, without: tuple[int, ...] = ()) -> None:
         """Let all pods check the Lease every two seconds; the last one makes a new Lease, and the first takes it."""
@@ -111,8 +111,8 @@ def test_first_pod_takes_a_lease_that_is_not_there_after_its_time(played: Played
     assert cluster.acting == [], "a Lease that was deleted may still have a holder that acts"
     cluster.run(6)
     assert cluster.acting == [0]
-    assert cluster.pods[0].look() == Standing(is_own=True)
-    assert cluster.pods[1].look() == Standing(url="http://10.0.0.1:8080")
+    assert cluster.pods[0].find_state() == LeaseState(is_own=True)
+    assert cluster.pods[1].find_state() == LeaseState(url="http://10.0.0.1:8080")
     assert played.objects[PATH]["spec"]["holderIdentity"] == "pod-0 http://10.0.0.1:8080"
 
 
@@ -138,7 +138,7 @@ def test_ending_pod_stops_its_prober_first_and_another_takes_over_at_once(played
     cluster.tick(1)
     assert cluster.acting == [1]
     cluster.tick(0, drains=True)
-    assert cluster.pods[0].look() == Standing(url="http://10.0.0.2:8080")
+    assert cluster.pods[0].find_state() == LeaseState(url="http://10.0.0.2:8080")
 
 
 def test_pod_whose_prober_does_not_answer_leaves_the_lease_to_another(played: PlayedApiServer) -> None:
@@ -147,7 +147,7 @@ def test_pod_whose_prober_does_not_answer_leaves_the_lease_to_another(played: Pl
     cluster.probers[0].is_up = False
     cluster.run(LEASE_SECONDS + 6)
     assert cluster.acting == [1]
-    assert cluster.pods[0].look().url == "http://10.0.0.2:8080"
+    assert cluster.pods[0].find_state().url == "http://10.0.0.2:8080"
 
 
 @pytest.mark.parametrize("hours", [0, -1, 1, -24 * 365 * 50, 24 * 365 * 50])
@@ -167,7 +167,7 @@ def test_lease_that_was_deleted_is_made_anew_whatever_the_time_of_day_is(hours: 
     assert cluster.probers[0].terms[-1].number == 2
     cluster.run(60)
     assert cluster.acting == [0], "the prober goes on to be renewed"
-    assert [pod.look().fault for pod in cluster.pods] == ["", ""]
+    assert [pod.find_state().fault for pod in cluster.pods] == ["", ""]
     assert played.objects[PATH]["spec"]["leaseTransitions"] == 1
 
 
@@ -196,9 +196,9 @@ def test_holder_that_the_prober_refuses_says_so_and_tries_again(played: PlayedAp
     refusal = LeaveAlone("term 8 has ended", retry_after=1)
     cluster.probers[0].refusals.append(refusal)
     cluster.run(2)
-    assert cluster.pods[0].look() == Standing(is_own=True, fault="term 8 has ended")
+    assert cluster.pods[0].find_state() == LeaseState(is_own=True, fault="term 8 has ended")
     cluster.run(2)
-    assert (cluster.pods[0].look(), cluster.acting) == (Standing(is_own=True), [0])
+    assert (cluster.pods[0].find_state(), cluster.acting) == (LeaseState(is_own=True), [0])
 
 
 def test_without_rights_no_prober_acts_and_the_reason_is_said(played: PlayedApiServer) -> None:
@@ -240,7 +240,7 @@ def test_at_most_one_prober_acts_whatever_fails(seed: int, played: PlayedApiServ
 
 @pytest.mark.parametrize("holder", ["", "me", "pod http://evil.example:80", "pod http://10.0.0.1:80/x", "pod  x"])
 def test_holder_that_is_no_pod_of_ours_is_not_called(holder: str) -> None:
-    assert read_standing(holder, "pod-0 http://10.0.0.1:8080") == Standing()
+    assert read_lease_state(holder, "pod-0 http://10.0.0.1:8080") == LeaseState()
 
 
 @responses.activate
@@ -248,7 +248,7 @@ def test_request_goes_to_the_pod_that_holds_the_lease_with_the_token_of_hooks_po
     url = "http://10.0.0.2:8080/prober/v1/models/default/m"
     responses.put(url, body=write_message(LoadReport(starting=True)))
     acting = ActingProber(own=ProberClient("http://127.0.0.1:9191", ""), turns=Elsewhere(), token=lambda: "shared")
-    assert acting.ask(WANTED, CallOrigin(sync_id="id-1")) == LoadReport(starting=True)
+    assert acting.ask(WANTED, CallId(sync_id="id-1")) == LoadReport(starting=True)
     assert responses.calls[0].request.headers["Authorization"] == "Bearer shared"
     responses.replace(responses.PUT, url, status=429, body="the prober of this pod does not act now\n")
     with pytest.raises(LeaveAlone, match="the prober of this pod does not act now"):
@@ -261,20 +261,20 @@ def test_request_goes_to_the_pod_that_holds_the_lease_with_the_token_of_hooks_po
 
 
 class Elsewhere:
-    def look(self) -> Standing:
-        return Standing(url="http://10.0.0.2:8080")
+    def find_state(self) -> LeaseState:
+        return LeaseState(url="http://10.0.0.2:8080")
 
-    def keep(self, _is_draining: Any) -> None:
+    def renew(self, _is_draining: Any) -> None:
         """Another pod holds the Lease."""
 
 
 def test_only_pod_acts_until_it_is_about_to_end() -> None:
     prober = FakeProber()
     turns = OnlyPod(prober=cast("ProberClient", prober))
-    turns.keep(lambda: False)
-    assert (turns.look(), prober.terms) == (Standing(is_own=True), [])
+    turns.renew(lambda: False)
+    assert (turns.find_state(), prober.terms) == (LeaseState(is_own=True), [])
     for _ in range(2):
-        turns.keep(lambda: True)
+        turns.renew(lambda: True)
     assert prober.terms == [Term(number=0)]
 
 

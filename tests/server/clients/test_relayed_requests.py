@@ -13,7 +13,7 @@ from hooks.model.prober.messages import Adapter, EngineTarget, LoadRequest, writ
 from hooks.server.clients.model_reader import ModelReader, confirm_all
 from hooks.server.clients.pod_reader import PodReader
 from hooks.server.clients.relayed_requests import RelayedRequests
-from hooks.server.serving.origin import UNKNOWN, CallOrigin
+from hooks.server.serving.call_id import UNKNOWN, CallId
 from tests.model.parts import URI, model
 from tests.played_api_server import PlayedApiServer, played_api_server
 
@@ -47,7 +47,7 @@ class Relay:
         )
         return relayed.take("default", name, body, UNKNOWN)
 
-    def send(self, _namespace: str, _name: str, body: bytes, _origin: CallOrigin) -> bytes:
+    def send(self, _namespace: str, _name: str, body: bytes, _origin: CallId) -> bytes:
         self.sent.append(body)
         return b"{}"
 

@@ -12,7 +12,8 @@ from hooks.ground import contract
 from hooks.ground.errors import InvalidSpec
 from hooks.ground.settings import parse_settings
 from hooks.language.api.model import Model
-from hooks.server.app import Hook, create_app
+from hooks.server.app import create_app
+from hooks.server.routes import Hook
 from hooks.server.serving.logs import JsonFormatter, log_bodies
 from hooks.wire.metacontroller.effects import Effect, EffectOutcome, EffectResult, EffectSource, ScalePodClique
 from hooks.wire.metacontroller.protocol import SyncAnswer

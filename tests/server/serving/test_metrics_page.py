@@ -8,7 +8,7 @@ from threading import Event
 
 import pytest
 
-from hooks.server.serving.once_a_second import OnceASecond
+from hooks.server.serving.metrics_page import OnceASecond
 from tests.server.serving.servers import HOOKS, SYNC, Running, running
 
 

@@ -13,8 +13,8 @@ from hooks.ground.settings import parse_settings
 from hooks.server.app import create_app
 from hooks.server.clients.prober_client import RELAY_PATH
 from hooks.server.commands.serve import serve
+from hooks.server.serving.call_id import CallId
 from hooks.server.serving.callers import OF_HOOKS_PODS, CallerToken
-from hooks.server.serving.origin import CallOrigin
 from hooks.server.serving.prober_relay import Send, serve_relay
 from tests import make
 from tests.server.serving.servers import running
@@ -47,15 +47,15 @@ def never(*_anything: object) -> bytes:
 def test_request_and_answer_pass_unchanged(relaying: Callable[[Send], FlaskClient]) -> None:
     sent = []
 
-    def send(namespace: str, name: str, body: bytes, origin: CallOrigin) -> bytes:
-        sent.append((namespace, name, body, origin))
+    def send(namespace: str, name: str, body: bytes, call_id: CallId) -> bytes:
+        sent.append((namespace, name, body, call_id))
         return b'{"endpoints": []}'
 
     answer = relaying(send).put(
         PATH, data=b"\x00 any bytes", headers={**TOKEN, "X-Request-Id": "of-the-caller", "traceparent": TRACE}
     )
     assert (answer.status_code, answer.data) == (200, b'{"endpoints": []}')
-    assert sent == [("default", "m", b"\x00 any bytes", CallOrigin(sync_id="of-the-caller", traceparent=TRACE))]
+    assert sent == [("default", "m", b"\x00 any bytes", CallId(sync_id="of-the-caller", traceparent=TRACE))]
 
 
 @pytest.mark.parametrize("shown", [{}, {"Authorization": "Bearer another"}], ids=["none", "another"])

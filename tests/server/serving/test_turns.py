@@ -12,7 +12,8 @@ from hooks.ground import contract
 from hooks.ground.errors import InvalidSpec, TooBusy
 from hooks.ground.settings import parse_settings
 from hooks.ground.settings.facts import Facts
-from hooks.server.app import Hook, create_app
+from hooks.server.app import create_app
+from hooks.server.routes import Hook
 from hooks.server.serving.turns import AWAY_BYTES, AWAY_CALLS, LARGE_BYTES, WAITING_BYTES, WAITING_CALLS, Turns
 from hooks.server.serving.web import ServedBy
 from hooks.wire.metacontroller.protocol import SyncAnswer, SyncRequest

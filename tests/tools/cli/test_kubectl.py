@@ -366,7 +366,7 @@ def test_logs_of_several_pods_name_the_pod_in_each_line(world: SimulatedCluster,
 
 @pytest.mark.usefixtures("played")
 def test_log_that_cannot_be_read_is_said_and_the_others_are_printed(world: SimulatedCluster) -> None:
-    world.hold("llm-worker*")
+    world.block("llm-worker*")
     world.patch(contract.SCALING_ADAPTER, "llm-worker", {"spec": {"replicas": 3}}, "default")
     world.run_for(60)
     result = run("logs", "llm", "Worker")

@@ -7,12 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hooks.ground.settings import parse_settings
 from hooks.server.commands.main import LazyGroup
-from hooks.server.recording.answering import Heard
-from hooks.server.recording.keeping import Keeper
-from tests import make
-from tests.server.serving.servers import SYNC, SYNC_PATH
 
 ROOT = Path(__file__).parents[3]
 EXAMPLE = "examples/vllm-agg.yaml"
@@ -29,8 +24,8 @@ SAYS: dict[str, tuple[tuple[str, ...], str]] = {
     "schema": (("DynamoModel",), "modelName"),
     "controllers": ((), "kind: CompositeController"),
     "doctor": (ADDRESS, "does not answer: Connection refused"),
+    "upgrade-plan": (ADDRESS, "does not answer: Connection refused"),
     "migrate": (("--all-namespaces", *ADDRESS), "does not answer: Connection refused"),
-    "replay": (("calls",), "1 call about 1 object"),
     "prepare-uninstall": (ADDRESS, "127.0.0.1"),
     "self-test": (("--url", "http://127.0.0.1:1"), "failed: the hooks are ready"),
     "certificates": ((), "Missing option"),
@@ -67,8 +62,6 @@ def test_each_command_is_tried_or_refused() -> None:
 @pytest.mark.parametrize("command", SAYS)
 def test_command_does_what_it_does_on_linux(command: str, system: str, folder: Path) -> None:
     words, said = SAYS[command]
-    if command == "replay":
-        Keeper(folder / "calls", parse_settings({}), lambda: make.NOW).keep(Heard(SYNC_PATH, SYNC, b"{}", b""))
     done = run(system, folder, command, *words)
     assert said in done.stdout + done.stderr
     assert "Traceback" not in done.stderr

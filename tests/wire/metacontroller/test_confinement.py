@@ -12,7 +12,8 @@ from hooks.graph import sync as graph
 from hooks.ground import contract
 from hooks.ground.k8s.types import GroupVersionKind, Manifest
 from hooks.ground.settings import parse_settings
-from hooks.server.app import all_hooks, create_app
+from hooks.server.app import create_app
+from hooks.server.routes import all_hooks
 from tests import make
 from tests.model.parts import model
 from tests.request import jobs

@@ -23,7 +23,7 @@ from hooks.wire.metacontroller.controllers import (
     expected_keys,
     strategy_of,
 )
-from hooks.wire.policy.holding import FOLLOWING, MARKED
+from hooks.wire.policy.new_defaults import FOLLOWING, MARKED
 
 TABLE = Path(declared.__file__)
 NAMES = {

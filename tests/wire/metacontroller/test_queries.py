@@ -1,17 +1,15 @@
 """A hook that names further objects is asked again with them."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
-import orjson
 import pytest
 
 from hooks.ground.k8s import kinds
 from hooks.ground.k8s.types import Manifest
 from hooks.ground.settings.facts import Facts
 from hooks.wire.metacontroller.protocol import ObjectQuery, QueryAnswer, SyncAnswer, SyncRequest
-from hooks.wire.metacontroller.queries import ObjectSource, answer_with, read_answers, refuse_queries, write_answers
+from hooks.wire.metacontroller.queries import ObjectSource, answer_with, refuse_queries
 from tests import make
 
 PODS = ObjectQuery(kinds.POD, "default", labels=(("app", "a"),))
@@ -88,16 +86,3 @@ def test_hook_that_always_wants_more_is_asked_no_more_than_four_times() -> None:
 def test_source_that_refuses_says_so_of_each_query() -> None:
     answer = refuse_queries("no").read([PODS, NAMED])
     assert answer == dict.fromkeys([PODS, NAMED], QueryAnswer(fault="no"))
-
-
-def test_answers_are_the_same_after_writing_and_reading() -> None:
-    found = {PODS: QueryAnswer(objects=(POD,)), NAMED: QueryAnswer(fault="no")}
-    assert read_answers(orjson.loads(write_answers(found))) == found
-    assert read_answers(None) == {}
-
-
-@pytest.mark.parametrize("broken", [[{}], [{"kind": {}}], {"a": 1}, [1]])
-def test_answers_in_another_shape_are_refused(broken: Any) -> None:
-    raising: Callable[[], Any] = lambda: read_answers(broken)  # noqa: E731 - what is to raise, in one word
-    with pytest.raises((KeyError, TypeError)):
-        raising()

@@ -14,8 +14,9 @@ from hooks.ground.k8s import kinds
 from hooks.ground.k8s.types import build_manifest, build_metadata
 from hooks.ground.settings import parse_settings
 from hooks.ground.settings.facts import Facts
-from hooks.server.app import Hook, create_app, respect_locks
-from hooks.server.clients.namespace_locks import Hold
+from hooks.server.app import create_app
+from hooks.server.clients.namespace_locks import NamespaceClaim
+from hooks.server.routes import Hook, respect_locks
 from hooks.server.serving.web import ServedBy
 from hooks.wire.metacontroller.protocol import ObjectQuery, QueryAnswer, SyncAnswer, SyncRequest
 from hooks.wire.metacontroller.resting import Resting, RestingAnswers, is_at_rest
@@ -65,7 +66,7 @@ def test_answer_is_remembered_when_it_comes_for_the_second_time() -> None:
     memory = RestingAnswers()
     key = memory.make_key("/component/sync?", b"body")
     for is_known in (False, True, True):
-        memory.keep(key, request(), REST, b"text")
+        memory.remember(key, request(), REST, b"text")
         assert (memory.find(key) is not None) is is_known
     found = memory.find(key)
     assert found is not None
@@ -80,7 +81,7 @@ def test_memory_is_bounded_and_drops_what_was_used_least_lately() -> None:
 
     def keep(key: bytes) -> None:
         for _ in range(2):
-            memory.keep(key, request(), REST, b"text")
+            memory.remember(key, request(), REST, b"text")
 
     keep(first)
     keep(second)
@@ -94,7 +95,7 @@ def test_server_that_is_to_remember_nothing_remembers_nothing() -> None:
     memory = RestingAnswers(max_bytes=0)
     key = memory.make_key("/graph/sync?", b"body")
     for _ in range(3):
-        memory.keep(key, request(), REST, b"text")
+        memory.remember(key, request(), REST, b"text")
     assert memory.find(key) is None
 
 
@@ -172,10 +173,10 @@ def test_call_that_is_remembered_is_counted_and_logged_as_any_other(caplog: pyte
 
 
 def test_parent_whose_namespace_is_locked_since_is_left_alone_though_its_answer_is_remembered() -> None:
-    held: list[Hold] = []
+    held: list[NamespaceClaim] = []
     client, body, _ = resting(lambda _namespace: held[0] if held else None)
     assert [client.post("/graph/sync", data=body).status_code for _ in range(3)] == [200] * 3
-    held.append(Hold(reason="namespace default is locked"))
+    held.append(NamespaceClaim(reason="namespace default is locked"))
     assert client.post("/graph/sync", data=body).status_code == 429
     held.clear()
     assert client.post("/graph/sync", data=body).status_code == 200

@@ -9,15 +9,14 @@ import pytest
 
 from hooks.ground import contract
 from hooks.ground.k8s import kinds
-from hooks.ground.k8s.differences import FieldDifference, find_difference
 from hooks.ground.k8s.same import ByIdentity
-from hooks.ground.k8s.types import Manifest, ReadManifest
+from hooks.ground.k8s.types import Manifest
 from hooks.wire.metacontroller.children import Children
 from hooks.wire.metacontroller.parent_key import make_parent_key, read_parent_key
 from hooks.wire.policy import deviations
 from hooks.wire.policy.deviations import Deviance, Deviation, Unmanaged, find_deviations
-from hooks.wire.policy.held import mark
-from hooks.wire.policy.holding import find_held
+from hooks.wire.policy.new_defaults import find_held
+from hooks.wire.policy.rendering_mark import mark
 from tests import make
 
 WANTED: Manifest = {
@@ -109,22 +108,6 @@ def test_objects_of_the_same_content_and_another_name_are_told_apart() -> None:
         assert [(one.name, one.state) for one in found] == [("e", Deviance.CHANGED)]
 
 
-def test_status_that_changes_causes_no_new_comparison(monkeypatch: pytest.MonkeyPatch) -> None:
-    compared: list[str] = []
-
-    def counted(wanted: ReadManifest, live: ReadManifest) -> FieldDifference | None:
-        compared.append(wanted["kind"])
-        return find_difference(wanted, live)
-
-    monkeypatch.setattr(deviations, "find_difference", counted)
-    wanted = Children.of([change(WANTED, "metadata/name", "once")])
-    live = make.observed(wanted[0])
-    for number in range(3):
-        changed = change(change(live, "status", {"replicas": number}), "metadata/resourceVersion", f"{number}")
-        assert compare(wanted, changed) == ()
-    assert compared == ["Deployment"]
-
-
 def test_same_is_equal_to_itself_alone() -> None:
     one = {"a": 1}
     assert ByIdentity(one) == ByIdentity(one)
@@ -156,12 +139,6 @@ def test_key_of_a_parent_has_every_field_that_hooks_read() -> None:
         assert orjson.loads(keys[path]) == read_parent_key(make_parent_key(copy(changed))), path
     unread = change(change(parent, "status", {"a": 1}), "metadata/resourceVersion", "2")
     assert make_parent_key(unread) == key
-
-
-def test_key_of_a_parent_is_written_once_while_its_spec_is_the_same_object() -> None:
-    parent = make.component("c", "g", replicas=1)
-    later = change(parent, "status", {"a": 1})
-    assert make_parent_key(parent) is make_parent_key(later)
 
 
 def _marked(revision: int, digest: str, **spec: Any) -> Manifest:

@@ -5,7 +5,6 @@ Source: Dynamo operator, internal/dynamo/graph.go, detectBackendFrameworkFromArg
 
 import re
 from enum import StrEnum
-from functools import lru_cache
 
 from hooks.component.image.command_line import CommandLine
 from hooks.component.spec.subject import ComponentType
@@ -53,7 +52,6 @@ def resolve_backend(component_type: ComponentType, command_line: CommandLine, ex
     return Backend.NOOP
 
 
-@lru_cache(maxsize=1024)
 def detect_backends(text: str) -> tuple[Backend, ...]:
     """All engines that this command line runs as a module of Python."""
     if "dynamo." not in text:

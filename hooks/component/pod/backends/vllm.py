@@ -33,7 +33,7 @@ from hooks.component.image.shell import (
 from hooks.component.pod.backends.elastic import RAY_PORT, is_elastic, launch_on_nodes
 from hooks.component.pod.backends.launched import Launched, without_probes
 from hooks.component.pod.placement import Placement, Role
-from hooks.component.spec.origin import MULTIPROCESSING_SINCE, began_with
+from hooks.component.spec.operator_release import MULTIPROCESSING_SINCE, began_with
 from hooks.ground import contract
 from hooks.ground.k8s.pods import add_named, field_env
 from hooks.ground.k8s.types import Json

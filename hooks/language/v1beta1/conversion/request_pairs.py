@@ -7,7 +7,7 @@ profiler knows. What only one version has is kept: the rest of the configuration
 Source: Dynamo operator, api/v1alpha1/dynamographdeploymentrequest_conversion.go.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from hooks.ground.k8s.types import Json
 from hooks.language.conversion.json_values import is_text
@@ -20,6 +20,12 @@ from hooks.language.v1beta1.conversion.request_shapes import INNER_FIELDS, REQUE
 _OPTIMIZATIONS = frozenset({"latency", "throughput"})
 _MOCKER, _MOCKED = top("useMocker"), (Frame.MOCKER, "enabled")
 _AUTO_APPLY = top("autoApply")
+_MODEL, _BACKEND, _STRATEGY = top("model"), top("backend"), top("searchStrategy")
+_GOALS: Mapping[Slot, Slot] = {(Frame.CONFIG_SLA, name): (Frame.SLA, name) for name in ("ttft", "itl")}
+_WHOLE_ANSWER: Slot = (Frame.SLA, "e2eLatency")
+
+NO_MODEL = "unnamed"
+"""In v1beta1 in place of an empty name."""
 
 
 def _is_number(value: Json) -> bool:
@@ -38,6 +44,21 @@ def _moved_if(hub: Slot, spoke: Slot, fits: Callable[[Json], bool]) -> Pair:
         to_spoke=lambda slots: {spoke: slots[hub]} if hub in slots and fits(slots[hub]) else {},
         to_hub=lambda slots: {hub: slots[spoke]} if spoke in slots and fits(slots[spoke]) else {},
     )
+
+
+def _model_to_beta(slots: Slots) -> Slots:
+    """The model; v1beta1 requires one, and v1alpha1 takes an empty text too."""
+    return {_MODEL: NO_MODEL if slots[_MODEL] == "" else slots[_MODEL]} if _MODEL in slots else {}
+
+
+def _is_thorough_for_any(slots: Slots) -> bool:
+    """Whether a search that measures one engine is not told which."""
+    return slots.get(_STRATEGY) == "thorough" and (slots.get(_BACKEND) is None or slots[_BACKEND] == "auto")
+
+
+def _has_both_goals(slots: Slots) -> bool:
+    """Whether goals for a whole answer and for its tokens stand beside each other."""
+    return slots.get(_WHOLE_ANSWER) is not None and any(slots.get(slot) is not None for slot in _GOALS.values())
 
 
 def _mocker_to_beta(slots: Slots) -> Slots:
@@ -64,8 +85,21 @@ REQUEST_TABLE = Table(
         moved((Frame.PROFILING, "nodeSelector"), (Frame.JOB_POD, "nodeSelector")),
         moved((Frame.PROFILING, "resources"), (Frame.PROFILER, "resources")),
         moved((Frame.CONFIG, "planner"), (Frame.FEATURES, "planner")),
-        _moved_if((Frame.CONFIG_SLA, "ttft"), (Frame.SLA, "ttft"), _is_number),
-        _moved_if((Frame.CONFIG_SLA, "itl"), (Frame.SLA, "itl"), _is_number),
+        Pair(hub=(_MODEL,), spoke=(_MODEL,), to_spoke=_model_to_beta, to_hub=dict),
+        Pair(
+            hub=(_BACKEND,),
+            spoke=(_BACKEND, _STRATEGY),
+            to_spoke=dict,
+            to_hub=lambda slots: {_BACKEND: slots[_BACKEND]} if _BACKEND in slots else {},
+            refuses=_is_thorough_for_any,
+        ),
+        Pair(
+            hub=tuple(_GOALS),
+            spoke=(*_GOALS.values(), _WHOLE_ANSWER),
+            to_spoke=lambda slots: {_GOALS[slot]: value for slot, value in slots.items() if _is_number(value)},
+            to_hub=lambda slots: {a: slots[b] for a, b in _GOALS.items() if _is_number(slots.get(b))},
+            refuses=_has_both_goals,
+        ),
         _moved_if(
             (Frame.CONFIG_SLA, "optimizationType"),
             (Frame.SLA, "optimizationType"),
@@ -91,7 +125,7 @@ REQUEST_TABLE = Table(
         map(
             top,
             (
-                *("enableGpuDiscovery", "deploymentOverrides", "hardware", "searchStrategy"),
+                *("enableGpuDiscovery", "deploymentOverrides", "hardware"),
                 *(name for fields in INNER_FIELDS.values() for name in fields),
             ),
         )

@@ -1,4 +1,4 @@
-"""The JSON Schema of what `diff -o json` prints, and of what `replay -o json` adds; other programs rely on it."""
+"""The JSON Schemas of what `diff -o json` and `upgrade-plan -o json` print; other programs rely on them."""
 
 from collections.abc import Mapping
 
@@ -22,9 +22,9 @@ def build_diff_schema() -> dict[str, Json]:
     return _document("What `dynamo-hooks diff -o json` prints", _PARTS)
 
 
-def build_replay_schema() -> dict[str, Json]:
-    """The schema of `replay -o json`: the parts of `diff`, and those that only a replay has."""
-    return _document("What `dynamo-hooks replay -o json` prints", {**_PARTS, **_REPLAY_PARTS})
+def build_upgrade_schema() -> dict[str, Json]:
+    """The schema of `upgrade-plan -o json`: the parts of `diff`, and those that only a plan has."""
+    return _document("What `dynamo-hooks upgrade-plan -o json` prints", {**_PARTS, **_UPGRADE_PARTS})
 
 
 def _document(title: str, parts: Mapping[str, Json]) -> dict[str, Json]:
@@ -146,16 +146,29 @@ _PARTS: Mapping[str, Json] = {
 }
 
 _CONDITION = _or_null(_object({"status": _TEXT, "reason": _TEXT, "message": _TEXT}))
-_REPLAY_PARTS: Mapping[str, Json] = {
+_UPGRADE_PARTS: Mapping[str, Json] = {
     "summary": _said(_TEXT, "The first line of the text."),
-    "recorded": _object({"calls": _COUNT, "objects": _COUNT, "versions": _list(_TEXT)}),
+    "version": _said(_TEXT, "The version that was asked."),
+    "settings": _said(_TEXT, "Where the settings are from."),
+    "graphs": _list(
+        _object(
+            {
+                **_ID,
+                "restarts": _said(_COUNT, "How many pods restart."),
+                "held": _said(_COUNT, "How many pods keep running, because new defaults wait."),
+                "objects": _said(_COUNT, "How many objects change."),
+                "statuses": _said(_COUNT, "How many objects get another status that stays."),
+            }
+        ),
+        "All graphs, and other objects that belong to none, with what happens to all below them.",
+    ),
     "statuses": _list(
         _object(
             {
                 **_ID,
-                "follows": _said(_or_null(_ref("id")), "The changed child until whose change alone this is said."),
+                "passing": _said(_FLAG, "It is said only until the object's children are changed."),
                 "conditions": _list(_object({"type": _TEXT, "old": _CONDITION, "new": _CONDITION})),
-                "fields": _list(_ref("field"), "Other fields of the answer."),
+                "fields": _list(_ref("field"), "Other fields of the status."),
             }
         ),
         "What is said otherwise about objects.",
@@ -164,12 +177,15 @@ _REPLAY_PARTS: Mapping[str, Json] = {
         _object(
             {
                 **_ID,
+                "role": _TEXT,
+                "graph": _TEXT,
+                "service": _TEXT,
                 "pods": _said(_COUNT, "How many pods keep running, because new defaults wait."),
-                "before": _said(_FLAG, "The recording version held it too."),
+                "before": _said(_FLAG, "A status says already that they wait."),
                 "fields": _list(_ref("field"), "What waits."),
             }
         )
     ),
-    "errors": _list(_ref("notice"), "Answers that are errors, or were."),
-    "earlier": _list(_object({**_ID, "text": _TEXT, "calls": _COUNT}), "What differs in earlier calls only."),
+    "errors": _list(_ref("notice"), "Objects that this version finds wrong, and the one that runs does not."),
+    "unread": _list(_TEXT, "What is not known, because it was not read."),
 }

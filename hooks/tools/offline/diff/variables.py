@@ -19,14 +19,15 @@ _MANIFEST_WITH_VARIABLES = re.compile(r"""\benvs?["']?\s*:""")
 
 def without_values(difference: Difference) -> Difference:
     """The difference with the same fields, and a note if the value of a variable is left out."""
-    objects = tuple(replace(one, fields=tuple(map(_hide, one.fields))) for one in difference.objects)
-    pods = tuple(replace(one, why=tuple(map(_hide, one.why))) for one in difference.pods)
+    objects = tuple(replace(one, fields=tuple(map(hide_field, one.fields))) for one in difference.objects)
+    pods = tuple(replace(one, why=tuple(map(hide_field, one.why))) for one in difference.pods)
     if (objects, pods) == (difference.objects, difference.pods):
         return difference
     return replace(difference, objects=objects, pods=pods, notes=(*difference.notes, NOTE))
 
 
-def _hide(change: FieldChange) -> FieldChange:
+def hide_field(change: FieldChange) -> FieldChange:
+    """The field without values that may be secrets; the same if it has none."""
     inside = _is_of_variables(change.path)
     is_value = inside and change.path.parts[-1] == "value"
     if is_value or any(map(_is_manifest, (change.old, change.new, change.old_default, change.new_default))):

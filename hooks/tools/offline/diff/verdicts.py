@@ -7,7 +7,7 @@ object invalid, else what it says.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from hooks.graph.spec.origin import with_kept_origin
+from hooks.graph.spec.operator_release import with_operator_release
 from hooks.ground import contract
 from hooks.ground.k8s.types import Manifest, ReadManifest, gvk_of, plural_of
 from hooks.ground.problems import Problem
@@ -91,7 +91,7 @@ def _is_of_api_server(key: ObjectId, problems: Sequence[Problem]) -> bool:
 
 def _begin(key: ObjectId, manifest: ReadManifest, before: World) -> ReadManifest:
     """The object with what its live children keep, and it does not say."""
-    return with_kept_origin(manifest, before.owned.get(key, {}).values()) if key.is_a(contract.GRAPH) else manifest
+    return with_operator_release(manifest, before.owned.get(key, {}).values()) if key.is_a(contract.GRAPH) else manifest
 
 
 def _review(reviews: Sequence[Review]) -> list[Verdict]:

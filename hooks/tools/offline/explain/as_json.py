@@ -4,15 +4,15 @@ from collections.abc import Iterable
 
 from hooks.ground.k8s.types import Json
 from hooks.tools.offline.explain.edits import MARK
-from hooks.tools.offline.explain.origins import Influence, Lever, Origin, Overridden, Source
+from hooks.tools.offline.explain.leaf_sources import Influence, LeafSources, Lever, Overridden, Source
 
 
-def write_json(origins: Iterable[Origin], *, variable: str = "") -> list[Json]:
+def write_json(leaf_sources: Iterable[LeafSources], *, variable: str = "") -> list[Json]:
     """Each origin as a map, without values that are not shown; `variable` is the one that was asked for, if any."""
-    return [_write_origin(one, is_shown=one.is_shown(variable)) for one in origins]
+    return [_write_leaf_sources(one, is_shown=one.is_shown(variable)) for one in leaf_sources]
 
 
-def _write_origin(origin: Origin, *, is_shown: bool) -> Json:
+def _write_leaf_sources(origin: LeafSources, *, is_shown: bool) -> Json:
     place = origin.place
     return {
         "object": {"kind": place.kind, "name": place.name},

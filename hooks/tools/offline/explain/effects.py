@@ -13,10 +13,10 @@ from hooks.tools.offline.explain.edits import Parts, put
 from hooks.tools.offline.explain.experiments import find_changes, measure
 from hooks.tools.offline.explain.explaining import BuiltDocument
 from hooks.tools.offline.explain.inputs import list_inputs
+from hooks.tools.offline.explain.leaf_sources import Influence, Mode, Source, SourceKind
 from hooks.tools.offline.explain.leaves import LeafPlace
 from hooks.tools.offline.explain.levers import find_at
 from hooks.tools.offline.explain.lookup import split_field, without_names
-from hooks.tools.offline.explain.origins import Influence, Mode, Source, SourceKind
 from hooks.tools.offline.explain.samples import make_sample, schema_below
 from hooks.tools.offline.explain.services import places_of_services
 

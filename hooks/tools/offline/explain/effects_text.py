@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 from hooks.ground.k8s.types import Json
 from hooks.tools.offline.explain.edits import MARK
 from hooks.tools.offline.explain.effects import Effect, FieldEffects
+from hooks.tools.offline.explain.leaf_sources import Mode
 from hooks.tools.offline.explain.leaves import is_secret, is_variable
-from hooks.tools.offline.explain.origins import Mode
 from hooks.tools.offline.explain.text import Style, cut, describe_then, show
 
 _MOST_OF_GROUP = 12

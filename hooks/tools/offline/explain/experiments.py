@@ -11,8 +11,8 @@ from hooks.ground.k8s.types import Json
 from hooks.ground.problems import FieldPath, Key
 from hooks.tools.offline.explain.edits import MARK, unmark
 from hooks.tools.offline.explain.inputs import Input
+from hooks.tools.offline.explain.leaf_sources import Influence, Mode
 from hooks.tools.offline.explain.leaves import LeafPlace, Leaves, ObjectKey, RenderedObjects
-from hooks.tools.offline.explain.origins import Influence, Mode
 
 _STRENGTH = {mode: index for index, mode in enumerate(Mode)}
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from hooks.tools.offline.explain.build import Build
 from hooks.tools.offline.explain.experiments import find_changes, measure
 from hooks.tools.offline.explain.inputs import Input, list_inputs
+from hooks.tools.offline.explain.leaf_sources import Influence, LeafSources, Lever, Mode, SourceKind
 from hooks.tools.offline.explain.leaves import NOTHING, LeafPlace, RenderedObjects
 from hooks.tools.offline.explain.levers import find_levers, find_switches
-from hooks.tools.offline.explain.origins import Influence, Lever, Mode, Origin, SourceKind
 from hooks.tools.offline.explain.overridden import Measure, find_overridden
 from hooks.tools.offline.explain.releases import find_releases
 from hooks.tools.offline.explain.services import places_of_services, service_of, without_services
@@ -29,13 +29,15 @@ class BuiltDocument:
         return cls(document, build, build.make() or NOTHING)
 
 
-def explain_all(case: BuiltDocument, places: Sequence[LeafPlace]) -> list[Origin]:
+def explain_all(case: BuiltDocument, places: Sequence[LeafPlace]) -> list[LeafSources]:
     """The origins of leaves: their inputs."""
     influences = measure(case.made, _inputs(case, places), places)
-    return [Origin(place=place, value=case.made.value(place), influences=influences.get(place, ())) for place in places]
+    return [
+        LeafSources(place=place, value=case.made.value(place), influences=influences.get(place, ())) for place in places
+    ]
 
 
-def explain_one(case: BuiltDocument, place: LeafPlace) -> Origin:
+def explain_one(case: BuiltDocument, place: LeafPlace) -> LeafSources:
     """The origin of one leaf, with what it overrides and the fields that would change it."""
     [origin] = explain_all(case, [place])
     influences = tuple(_with_releases(case, place, one) for one in origin.influences)
@@ -50,7 +52,7 @@ def _with_releases(case: BuiltDocument, place: LeafPlace, influence: Influence) 
     return replace(influence, releases=find_releases(case.build, case.made, place, influence.source))
 
 
-def _levers(case: BuiltDocument, origin: Origin) -> list[Lever]:
+def _levers(case: BuiltDocument, origin: LeafSources) -> list[Lever]:
     service = service_of(origin.place, case.made)
     followed = find_levers(case.build, case.made, origin.place, service=service)
     known = {one.name for one in followed}

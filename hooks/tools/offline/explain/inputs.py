@@ -18,7 +18,7 @@ from hooks.language.crds.definitions import read_root_schema
 from hooks.language.crds.paths import name_path
 from hooks.tools.offline.explain.build import Build
 from hooks.tools.offline.explain.edits import MARK, Parts, alternatives, drop, put, walk_parts
-from hooks.tools.offline.explain.origins import Source, SourceKind
+from hooks.tools.offline.explain.leaf_sources import Source, SourceKind
 from hooks.tools.offline.explain.services import places_of_services
 from hooks.tools.offline.manifests.document import Document
 from hooks.wire.metacontroller.controllers import OPTIONAL_KINDS

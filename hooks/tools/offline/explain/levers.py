@@ -14,8 +14,8 @@ from hooks.language.crds.paths import name_path
 from hooks.tools.offline.explain.build import Build
 from hooks.tools.offline.explain.edits import MARK, Parts, alternatives, put
 from hooks.tools.offline.explain.experiments import align, find_changes
+from hooks.tools.offline.explain.leaf_sources import Lever
 from hooks.tools.offline.explain.leaves import LeafPlace, RenderedObjects, find_value
-from hooks.tools.offline.explain.origins import Lever
 from hooks.tools.offline.explain.services import places_of_services
 
 ITEM, KEY = "[]", "{}"

@@ -6,8 +6,8 @@ from hooks.ground.k8s.types import Json
 from hooks.tools.offline.explain.build import Build
 from hooks.tools.offline.explain.edits import Parts, drop
 from hooks.tools.offline.explain.inputs import source_of
+from hooks.tools.offline.explain.leaf_sources import Influence, LeafSources, Mode, Overridden, SourceKind
 from hooks.tools.offline.explain.leaves import LeafPlace
-from hooks.tools.offline.explain.origins import Influence, Mode, Origin, Overridden, SourceKind
 from hooks.tools.offline.explain.services import places_of_services
 from hooks.tools.offline.manifests.document import Document
 
@@ -15,7 +15,7 @@ _MOST = 6
 Measure = Callable[[Build, LeafPlace], tuple[Influence, ...]]
 
 
-def find_overridden(build: Build, origin: Origin, document: Document, measure: Measure) -> Iterator[Overridden]:
+def find_overridden(build: Build, origin: LeafSources, document: Document, measure: Measure) -> Iterator[Overridden]:
     """What stands behind the user's value, the nearest first; nothing if the leaf would be gone without it."""
     place, influences = origin.place, origin.influences
     for _ in range(_MOST):

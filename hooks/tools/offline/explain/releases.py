@@ -11,8 +11,8 @@ from hooks.component.image.runtime_version import RuntimeVersion
 from hooks.tools.offline.explain.build import Build
 from hooks.tools.offline.explain.edits import put
 from hooks.tools.offline.explain.experiments import align
+from hooks.tools.offline.explain.leaf_sources import OfRelease, Source, SourceKind
 from hooks.tools.offline.explain.leaves import LeafPlace, RenderedObjects
-from hooks.tools.offline.explain.origins import OfRelease, Source, SourceKind
 
 _RELEASE = re.compile(r"\d+\.\d+\.\d+")
 _EARLIEST = RuntimeVersion(0, 1)

@@ -5,24 +5,24 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from hooks.ground.k8s.types import Json
 from hooks.tools.offline.explain.edits import MARK
-from hooks.tools.offline.explain.leaves import ObjectKey
-from hooks.tools.offline.explain.origins import (
+from hooks.tools.offline.explain.leaf_sources import (
     Influence,
+    LeafSources,
     Lever,
     Mode,
     OfRelease,
-    Origin,
     Overridden,
     Source,
     SourceKind,
 )
+from hooks.tools.offline.explain.leaves import ObjectKey
 
 Style = Callable[[str], str]
 _MOST = 8
 _HIDDEN = "(not shown)"
 
 
-def write_origin(origin: Origin, style: Style = str, *, variable: str = "") -> str:
+def write_leaf_sources(origin: LeafSources, style: Style = str, *, variable: str = "") -> str:
     """All that is known of a leaf; ends with a newline. `variable` is the one that was asked for, if any."""
     is_shown = origin.is_shown(variable)
     copied, made, deciding = (origin.by(mode) for mode in Mode)
@@ -44,11 +44,11 @@ def write_origin(origin: Origin, style: Style = str, *, variable: str = "") -> s
     return "\n".join(lines) + "\n"
 
 
-def write_list(origins: Iterable[Origin], style: Style = str) -> str:
+def write_list(leaf_sources: Iterable[LeafSources], style: Style = str) -> str:
     """One line for each leaf, below the object that has it; values of variables are not shown."""
     lines: list[str] = []
     last: ObjectKey | None = None
-    for one in origins:
+    for one in leaf_sources:
         if one.place.object != last:
             last = one.place.object
             lines.append(style("/".join(last)))
@@ -56,7 +56,7 @@ def write_list(origins: Iterable[Origin], style: Style = str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def summarize(origin: Origin) -> str:
+def summarize(origin: LeafSources) -> str:
     """Half a sentence: the strongest inputs, or that it is built in."""
     if not origin.is_built_in:
         found = origin.by(Mode.COPIED) or origin.by(Mode.PART)

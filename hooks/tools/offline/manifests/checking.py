@@ -16,9 +16,9 @@ from hooks.ground.settings.facts import Facts
 from hooks.language.crds import apply_defaults, find_faults
 from hooks.language.rules.grove import as_warning
 from hooks.language.rules.offline import OFFLINE, ONCE_A_FILE
-from hooks.language.v1beta1.checks import find_v1beta1_problems, find_v1beta1_warnings
 from hooks.language.validation.overlap import drop_repetitions
 from hooks.language.validation.review import Review, Verdict
+from hooks.language.versions import VERSIONS
 from hooks.server.admission.rules import RULES
 from hooks.tools.offline.manifests.across import find_collisions, find_services, find_shared_sets, find_shared_slips
 from hooks.tools.offline.manifests.document import Document, Fault, sort_faults
@@ -193,21 +193,24 @@ def _judge(document: Document, settings: Settings, installed: frozenset[str] | N
         return verdict
     return Verdict(
         problems=(*find_beta_problems(document.beta), *_as_written(document, verdict.problems)),
-        warnings=(*find_v1beta1_warnings(document.beta), *map(document.as_written, verdict.warnings)),
+        warnings=(
+            *VERSIONS.rules_of(document.beta).find_warnings(document.beta),
+            *map(document.as_written, verdict.warnings),
+        ),
     )
 
 
 def find_beta_problems(beta: Manifest) -> Iterator[Problem]:
-    """The problems of an object of v1beta1 by the rules that only this version has."""
-    yield from find_v1beta1_problems(beta)
+    """The problems of an object that is not written in v1alpha1 by the rules that only its version has."""
+    yield from VERSIONS.rules_of(beta).find_problems(beta)
     if beta["kind"] == contract.GRAPH_REQUEST.kind:
-        from hooks.request.rules.asked_rules import find_written_problems  # noqa: PLC0415 - few manifests are requests
+        from hooks.request.rules.profiler_rules import find_written_problems  # noqa: PLC0415 - few manifests are requests
 
         yield from find_written_problems(beta)
 
 
 def _as_written(document: Document, problems: Iterable[Problem]) -> tuple[Problem, ...]:
-    """Problems of the object as v1alpha1, with the paths that were written; v1beta1's own rules leave some out."""
+    """Problems of the object as v1alpha1, with the paths that were written; the version's own rules leave some out."""
     if document.beta is None:
         return tuple(problems)
     return drop_repetitions(map(document.as_written, problems), find_beta_problems(document.beta))

@@ -9,8 +9,7 @@ from dataclasses import dataclass, field, replace
 from hooks.ground.k8s.types import GroupVersionKind, Manifest
 from hooks.ground.k8s.yaml_reader import Mark, YamlPath
 from hooks.ground.problems import Problem
-from hooks.language.v1beta1.rules import in_v1beta1
-from hooks.language.versions import written_path
+from hooks.language.versions import VERSIONS, written_path
 from hooks.wire.metacontroller.controllers import OUR_KINDS
 
 WHOLE = Mark(0, 0)
@@ -65,7 +64,7 @@ class Document:
     namesake: Fault | None = None
     """An object of the same kind and name in another file: a warning."""
     beta: Manifest | None = None
-    """The object that was written, if it was v1beta1."""
+    """The object that was written, if it was in a version beside v1alpha1."""
     elsewhere: Mapping[YamlPath, Place] = field(default_factory=dict, repr=False)
     """The places of fields that another file wrote, such as a patch of Kustomize."""
 
@@ -101,7 +100,8 @@ class Document:
 
     def place_written(self, problem: Problem) -> Fault:
         """A problem of `written` at its field, in the words of its version."""
-        worded = problem if self.beta is None else replace(problem, rule=in_v1beta1(problem.rule))
+        word = VERSIONS.rules_of(self.beta or {}).word
+        worded = replace(problem, rule=word(problem.rule))
         file, mark = self.find(problem.path.parts)
         return Fault(file, mark, worded, self._title if mark == WHOLE else "")
 

@@ -26,7 +26,7 @@ from hooks.tools.offline.manifests.files import read_file
 from hooks.tools.offline.manifests.inputs import EVERYTHING, InputFile, Selection, expand
 from hooks.tools.offline.manifests.loaded import LeftOut, Loaded, ManifestFaults, find_unknown, parse_text, read_found
 from hooks.tools.offline.manifests.objects import read_documents
-from hooks.tools.offline.manifests.origins import with_origin
+from hooks.tools.offline.manifests.operator_releases import as_begun_with
 
 __all__ = ["Loaded", "ManifestFaults", "load_manifests"]
 
@@ -41,7 +41,7 @@ def load_manifests(paths: Iterable[str], namespace: str, selection: Selection = 
     objects that are not about Dynamo have no problems.
     """
     parts = [_read_file(file, namespace, selection) for file in expand(paths, selection)]
-    documents = with_origin((document for part in parts for document in part.documents), selection.origin)
+    documents = as_begun_with((document for part in parts for document in part.documents), selection.origin)
     return Loaded(
         documents=tuple(_mark_duplicates(documents)),
         unreadable=tuple(fault for part in parts for fault in part.unreadable),

@@ -27,8 +27,8 @@ from hooks.tools.offline.picture.services import ShownService, count, describe_s
 from hooks.wire.metacontroller.controllers import declared_by
 from hooks.wire.metacontroller.parent_key import make_parent_key
 from hooks.wire.policy import identity
-from hooks.wire.world.asking import build_request
 from hooks.wire.world.objects import Beside, World
+from hooks.wire.world.sync_request import build_request
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -33,7 +33,7 @@ class SimulationPlan:
     installed: frozenset[str]
     timeout: float
     speed: float
-    held: tuple[str, ...]
+    blocked: tuple[str, ...]
     broken: Mapping[str, PodFault]
     given: tuple[str, ...] = ()
     profiler_output: str = ""
@@ -61,8 +61,8 @@ def build_cluster(plan: SimulationPlan, hook: Hook, hooks_url: str) -> Simulated
         ),
     )
     cluster = SimulatedCluster(setup, Clock(datetime.now(UTC)))
-    for glob in plan.held:
-        cluster.hold(glob)
+    for glob in plan.blocked:
+        cluster.block(glob)
     for glob, fault in plan.broken.items():
         cluster.break_pods(glob, fault)
     return cluster

@@ -166,9 +166,9 @@ class SimulatedCluster:
         """Carry out effects like the real client: only on objects that exist and differ. Events are dropped."""
         carry_out(self._client("dynamo-hooks"), effects)
 
-    def hold(self, glob: str) -> None:
+    def block(self, glob: str) -> None:
         """Keep matching pods from becoming ready (see `Kubelet` for what matches)."""
-        self.kubelet.hold(glob)
+        self.kubelet.block(glob)
 
     def break_pods(self, glob: str, fault: PodFault) -> None:
         """Give matching pods a fault."""
@@ -197,9 +197,9 @@ class SimulatedCluster:
         self.dispatch()
         self._metacontroller.break_watches()
 
-    def hold_news(self, *late: GroupVersionKind) -> None:
+    def delay_news(self, *late: GroupVersionKind) -> None:
         """From now on keep changes of these late kinds from Metacontroller, and of no others."""
-        self._metacontroller.hold_news(late)
+        self._metacontroller.delay_news(late)
 
     def sync_again(self) -> None:
         """Enqueue every parent, like an event without a change."""

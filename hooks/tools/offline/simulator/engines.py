@@ -47,10 +47,10 @@ class LoraSupport(Enum):
 
 @dataclass(slots=True)
 class SimulatedEngine:
-    """One engine; `held` maps adapters to the sources that they were loaded from."""
+    """One engine; `loaded` maps adapters to the sources that they were loaded from."""
 
     lora: LoraSupport
-    held: dict[str, str] = field(default_factory=dict)
+    loaded: dict[str, str] = field(default_factory=dict)
 
     def answer(self, request: Request) -> Response:
         """Answer one request as the real system server does."""
@@ -72,7 +72,7 @@ class SimulatedEngine:
     def _list(self) -> Response:
         if self.lora is LoraSupport.NO_HANDLERS:
             return _without_handler("list_loras")
-        loras = {name: _number(name) for name in sorted(self.held)}
+        loras = {name: _number(name) for name in sorted(self.loaded)}
         return _json(200, {"status": "success", "loras": loras, "count": len(loras)})
 
     def _load(self, request: Request) -> Response:
@@ -85,14 +85,14 @@ class SimulatedEngine:
             return _text(422, "Failed to read the body: lora_name and source.uri are needed")
         if self.lora is LoraSupport.NO_HANDLERS:
             return _without_handler("load_lora")
-        self.held.setdefault(name, uri)  # the first source stays, until it is unloaded
+        self.loaded.setdefault(name, uri)  # the first source stays, until it is unloaded
         message = f"LoRA adapter '{name}' loaded"
         return _json(200, {"status": "success", "message": message, "lora_name": name, "lora_id": _number(name)})
 
     def _unload(self, name: str) -> Response:
         if self.lora is LoraSupport.NO_HANDLERS:
             return _without_handler("unload_lora")
-        if self.held.pop(name, None) is None:
+        if self.loaded.pop(name, None) is None:
             return _json(500, {"status": "error", "message": f"LoRA adapter '{name}' not found"})
         message = f"LoRA adapter '{name}' unloaded"
         return _json(200, {"status": "success", "message": message, "lora_name": name, "lora_id": _number(name)})

@@ -16,7 +16,8 @@ from hooks.ground.k8s.types import Manifest, ReadManifest, gvk_of
 from hooks.ground.settings import parse_settings
 from hooks.language.crds import build_crds
 from hooks.model.prober.messages import AdapterPhase
-from hooks.server.app import create_app, served_hooks
+from hooks.server.app import create_app
+from hooks.server.routes import served_hooks
 from hooks.tools.offline.simulation.applied_documents import admit_custom
 from hooks.tools.offline.simulator.clock import Clock
 from hooks.tools.offline.simulator.cluster import Setup, SimulatedCluster

@@ -7,7 +7,7 @@ what it really will do. So the plan is what happens.
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from hooks.graph.seen.standing_path import GraphPath, find_standing_path
+from hooks.graph.seen.live_path import GraphPath, find_live_path
 from hooks.graph.seen.upstream_generations import NONE as NO_GENERATIONS
 from hooks.graph.seen.upstream_generations import Generations, find_generations
 from hooks.ground import contract
@@ -22,8 +22,8 @@ from hooks.tools.operating.migration.first_sync import FirstSync, Key, ask, pred
 from hooks.tools.operating.migration.found import Found
 from hooks.tools.operating.migration.steps import Change, OwnerReference
 from hooks.wire.metacontroller.controllers import Strategy, strategy_of
-from hooks.wire.policy.held import FOREIGN_REVISION, HeldMark, read_mark
-from hooks.wire.policy.holding import MARKED
+from hooks.wire.policy.new_defaults import MARKED
+from hooks.wire.policy.rendering_mark import FOREIGN_REVISION, RenderingMark, read_mark
 from hooks.wire.world.objects import World
 from hooks.wire.world.ownership import controller_reference
 
@@ -163,7 +163,7 @@ def _find_other_path(parent: ReadManifest, objects: Mapping[Key, ReadManifest]) 
     sets = {key: live for key, live in objects.items() if key[0] == kinds.POD_CLIQUE_SET}
     if not components or not sets:
         return frozenset()
-    path = find_standing_path(tuple(components.values()), tuple(sets.values()), parent.get("status"))
+    path = find_live_path(tuple(components.values()), tuple(sets.values()), parent.get("status"))
     return frozenset(components if path is GraphPath.GROVE else sets)
 
 
@@ -201,4 +201,4 @@ def _adopt(live: ReadManifest, parent: ReadManifest, found: Found) -> Change:
 def _mark(change: Change, live: ReadManifest, wanted: Manifest) -> Change:
     """The change with the mark of a held workload, if the hook marks such objects and the object can be recorded."""
     found = read_mark(wanted) if change.is_recorded and gvk_of(live) in MARKED else None
-    return change if found is None else replace(change, mark=str(HeldMark(FOREIGN_REVISION, found.digest)))
+    return change if found is None else replace(change, mark=str(RenderingMark(FOREIGN_REVISION, found.digest)))

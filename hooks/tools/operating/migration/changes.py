@@ -16,7 +16,7 @@ from hooks.language.crds.owner_versions import find_foreign_owner, name_owner
 from hooks.language.crds.stored import apply_defaults, prune
 from hooks.tools.operating.migration.steps import Change, OwnerReference
 from hooks.wire.metacontroller.children import MAX_CHILD_BYTES, find_fault
-from hooks.wire.policy.held import FOREIGN_REVISION, read_mark
+from hooks.wire.policy.rendering_mark import FOREIGN_REVISION, read_mark
 
 _SERVER_METADATA = ("name", "namespace", "labels", "annotations")
 _OTHERS_ANNOTATIONS = ("deployment.kubernetes.io/", "kubectl.kubernetes.io/")

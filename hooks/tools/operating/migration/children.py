@@ -19,8 +19,8 @@ from hooks.tools.operating.migration.found import Found
 from hooks.tools.operating.migration.restarts import count_restarts, count_stops, describe_differences
 from hooks.tools.operating.migration.steps import Action, Change, Phase, Step
 from hooks.tools.operating.migration.upstream import graph_of
-from hooks.wire.policy.held import read_mark
-from hooks.wire.policy.holding import MARKED
+from hooks.wire.policy.new_defaults import MARKED
+from hooks.wire.policy.rendering_mark import read_mark
 
 _PHASES = {
     kinds.PERSISTENT_VOLUME_CLAIM: Phase.SCALES,

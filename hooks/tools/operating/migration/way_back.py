@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from hooks.ground import contract
 from hooks.ground.k8s.types import plural_of
-from hooks.tools.operating.migration.origin import GoOperator, SurplusComponent
+from hooks.tools.operating.migration.go_operator import GoOperator, SurplusComponent
 from hooks.tools.operating.migration.upstream import SHARED_ACCOUNTS
 from hooks.wire.metacontroller.controllers import OUR_KINDS, declared_kinds
 from hooks.wire.metacontroller.install_files import CONTROLLER_FILES

@@ -8,6 +8,7 @@ import pytest
 from hooks.ground.k8s.types import Manifest
 from hooks.ground.problems import HERE, SPEC, FieldPath
 from hooks.language.versions import convert, written_path
+from tests.language.api.conversion.taken import refusals
 
 KIND = "DynamoGraphDeploymentRequest"
 TOLERATION = {"key": "nvidia.com/gpu", "operator": "Exists"}
@@ -78,7 +79,7 @@ ONLY_ALPHA = {
 }
 ONLY_BETA = {
     "hardware": {"gpuSku": "h200_sxm", "totalGpus": 8},
-    "searchStrategy": "thorough",
+    "searchStrategy": "rapid",
     "workload": {"concurrency": 5.0},
     "sla": {"e2eLatency": 9.0},
     "features": {"mocker": {"enabled": False}},
@@ -223,3 +224,64 @@ def test_annotation_of_early_operators_that_cannot_be_read_counts_as_absent(text
     early = request("v1beta1", {"model": "m", "autoApply": True})
     early["metadata"]["annotations"] = dict.fromkeys(RETIRED.keys() - {"nvidia.com/dgdr-output-pvc"}, text)
     assert convert(early, "v1alpha1") == request("v1alpha1", {"model": "m", "autoApply": True})
+
+
+def test_a_request_without_the_name_of_a_model_has_one_in_v1beta1_which_takes_no_empty_name() -> None:
+    first = request("v1alpha1", {"model": "", "autoApply": True})
+    beta = convert(first, "v1beta1")
+    assert refusals(beta) == []
+    assert beta["spec"] == {"model": "unnamed", "autoApply": True}
+    assert convert(beta, "v1alpha1") == first
+    named = {**beta, "spec": {**beta["spec"], "model": "m"}}
+    assert convert(named, "v1alpha1")["spec"] == {"model": "m", "autoApply": True}
+
+
+THOROUGH = {"model": "m", "backend": "vllm", "searchStrategy": "thorough", "autoApply": True}
+WHOLE = {"model": "m", "sla": {"e2eLatency": 9.0}, "autoApply": True}
+TOKENS = {"profilingConfig": {"config": {"sla": {"ttft": 3}}}}
+CONTRADICTED: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = {
+    "any engine": (THOROUGH, {"backend": "auto"}, {"backend": "auto"}),
+    "no engine": (THOROUGH, {"backend": None}, {}),
+    "time to the first token": (WHOLE, TOKENS, {"sla": {"ttft": 3}}),
+}
+
+
+@pytest.mark.parametrize(("asked", "edit", "found"), CONTRADICTED.values(), ids=CONTRADICTED)
+def test_what_was_kept_of_v1beta1_is_left_out_where_a_later_edit_contradicts_it(
+    asked: Any, edit: Any, found: Any
+) -> None:
+    stored = convert(request("v1beta1", asked), "v1alpha1")
+    spec = {key: value for key, value in {**stored["spec"], **edit}.items() if value is not None}
+    beta = convert({**stored, "spec": spec}, "v1beta1")
+    assert refusals(beta) == []
+    assert beta["spec"] == {"model": "m", "autoApply": True, **found}
+
+
+@pytest.mark.parametrize(
+    ("asked", "edit", "found"),
+    [
+        (THOROUGH, {"backend": "sglang"}, {**THOROUGH, "backend": "sglang"}),
+        (WHOLE, {"backend": "auto"}, {**WHOLE, "backend": "auto"}),
+    ],
+    ids=["another engine", "goals"],
+)
+def test_what_was_kept_of_v1beta1_stays_with_an_edit_that_it_does_not_contradict(
+    asked: Any, edit: Any, found: Any
+) -> None:
+    stored = convert(request("v1beta1", asked), "v1alpha1")
+    assert convert({**stored, "spec": {**stored["spec"], **edit}}, "v1beta1")["spec"] == found
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {"model": "m", "searchStrategy": "thorough", "autoApply": True},
+        {"model": "m", "backend": None, "searchStrategy": "thorough", "autoApply": True},
+        {"model": "m", "backend": "auto", "searchStrategy": "thorough", "autoApply": True},
+        {"model": "m", "sla": {"e2eLatency": 9.0, "ttft": 3, "itl": "x"}, "autoApply": True},
+    ],
+    ids=str,
+)
+def test_what_v1beta1_refused_in_the_first_place_comes_back_as_it_was(spec: Any) -> None:
+    first = request("v1beta1", spec)
+    assert convert(convert(first, "v1alpha1"), "v1beta1") == first

@@ -12,7 +12,7 @@ from cryptography import x509
 
 from hooks.ground.k8s.conditions import format_time
 from hooks.server.admission.certificates.authority import issue, why_renew
-from hooks.server.admission.certificates.keeping import Wish, keep_in_cluster, keep_in_folder
+from hooks.server.admission.certificates.renewal import Wish, renew_in_cluster, renew_in_folder
 from hooks.server.admission.certificates.store import CertificateStore, WrittenMeanwhile
 from hooks.server.clients.api_server import Refused
 from hooks.server.commands.main import main
@@ -54,7 +54,7 @@ def bundles(played: PlayedApiServer) -> set[str]:
 def test_first_run_makes_a_certificate_that_every_webhook_trusts(
     played: PlayedApiServer, store: CertificateStore
 ) -> None:
-    said = keep_in_cluster(store, wish())
+    said = renew_in_cluster(store, wish())
     assert said[-1] == "the certificate in system/tls was issued: there is none yet"
     assert played.objects[SECRET]["type"] == "kubernetes.io/tls"
     assert why_renew(store.read().issued, NAMES, make.NOW) == ""
@@ -62,19 +62,19 @@ def test_first_run_makes_a_certificate_that_every_webhook_trusts(
 
 
 def test_good_certificate_is_left_alone(played: PlayedApiServer, store: CertificateStore) -> None:
-    keep_in_cluster(store, wish())
+    renew_in_cluster(store, wish())
     played.asked.clear()
-    assert keep_in_cluster(store, wish(days=200)) == []
+    assert renew_in_cluster(store, wish(days=200)) == []
     assert played.writes() == []
 
 
 def test_renewal_is_trusted_before_it_is_shown_and_the_old_one_still_is(
     played: PlayedApiServer, store: CertificateStore
 ) -> None:
-    keep_in_cluster(store, wish())
+    renew_in_cluster(store, wish())
     first = store.read().issued
     played.asked.clear()
-    keep_in_cluster(store, wish(days=250))
+    renew_in_cluster(store, wish(days=250))
     assert played.writes() == [("PATCH", VALIDATING), ("PATCH", MUTATING), ("PUT", SECRET)]
     second = store.read().issued
     assert second.certificate != first.certificate
@@ -83,19 +83,19 @@ def test_renewal_is_trusted_before_it_is_shown_and_the_old_one_still_is(
 
 
 def test_renewal_that_broke_off_is_made_good(played: PlayedApiServer, store: CertificateStore) -> None:
-    keep_in_cluster(store, wish())
+    renew_in_cluster(store, wish())
     first = store.read().issued
     played.before = lambda method, _path: 500 if method == "PUT" else None
     with pytest.raises(Refused):
-        keep_in_cluster(store, wish(days=250))
+        renew_in_cluster(store, wish(days=250))
     assert store.read().issued == first
     assert all(bundle.endswith(first.authorities) for bundle in bundles(played))
     played.before = lambda _method, _path: None
-    keep_in_cluster(store, wish(days=250))
+    renew_in_cluster(store, wish(days=250))
     assert store.read().issued.authorities.endswith(first.authorities)
     (bundle,) = bundles(played)
     assert bundle.startswith(store.read().issued.authorities)
-    keep_in_cluster(store, wish(days=251))
+    renew_in_cluster(store, wish(days=251))
     assert bundles(played) == {store.read().issued.authorities}
 
 
@@ -126,10 +126,10 @@ def hooks_of(played: PlayedApiServer, path: str) -> list[dict[str, Any]]:
 
 
 def test_authorities_stay_trusted_when_the_secret_is_gone(played: PlayedApiServer, store: CertificateStore) -> None:
-    keep_in_cluster(store, wish())
+    renew_in_cluster(store, wish())
     first = store.read().issued
     forget(played)
-    said = keep_in_cluster(store, wish(days=10))
+    said = renew_in_cluster(store, wish(days=10))
     assert said[-1] == "the certificate in system/tls was issued: there is none yet"
     second = store.read().issued
     assert first.authorities not in second.authorities
@@ -139,21 +139,21 @@ def test_authorities_stay_trusted_when_the_secret_is_gone(played: PlayedApiServe
 def test_lost_authority_is_dropped_when_every_pod_shows_the_new_certificate(
     played: PlayedApiServer, store: CertificateStore
 ) -> None:
-    keep_in_cluster(store, wish())
+    renew_in_cluster(store, wish())
     lost = store.read().issued.authorities
     forget(played)
-    keep_in_cluster(store, wish(days=10))
+    renew_in_cluster(store, wish(days=10))
     write_time(played, 10)
     new = store.read().issued.authorities
     played.asked.clear()
-    assert keep_in_cluster(store, wish(days=10.04)) == []
+    assert renew_in_cluster(store, wish(days=10.04)) == []
     assert played.writes() == []
     assert bundles(played) == {new + lost}
-    dry = keep_in_cluster(store, wish(days=10.05, dry_run=True))
+    dry = renew_in_cluster(store, wish(days=10.05, dry_run=True))
     assert dry[0] == (
         "the caBundle of validatingwebhookconfigurations/hooks would be written again; former authorities left out: 1"
     )
-    said = keep_in_cluster(store, wish(days=10.05))
+    said = renew_in_cluster(store, wish(days=10.05))
     assert said == [
         f"the caBundle of {sort}webhookconfigurations/hooks was written again; former authorities left out: 1"
         for sort in ("validating", "mutating")
@@ -173,26 +173,26 @@ def test_authorities_stay_while_the_secret_was_changed_lately(
     played: PlayedApiServer, store: CertificateStore, metadata: dict[str, Any]
 ) -> None:
     """The Secret has an older certificate again; the pods may still show the newer one."""
-    keep_in_cluster(store, wish(days=-20))
+    renew_in_cluster(store, wish(days=-20))
     backup = played.objects[SECRET]
     forget(played)
-    keep_in_cluster(store, wish(days=-10))
+    renew_in_cluster(store, wish(days=-10))
     newer = store.read().issued.authorities
     played.put(SECRET, backup)
     write_time(played, -20, **metadata)
     older = store.read().issued.authorities
-    keep_in_cluster(store, wish())
+    renew_in_cluster(store, wish())
     assert bundles(played) == {older + newer}
-    keep_in_cluster(store, wish(days=1))
+    renew_in_cluster(store, wish(days=1))
     assert bundles(played) == {older}
 
 
 def test_change_of_a_label_does_not_keep_authorities(played: PlayedApiServer, store: CertificateStore) -> None:
-    keep_in_cluster(store, wish())
+    renew_in_cluster(store, wish())
     label = {"time": format_time(make.NOW + timedelta(days=5)), "fieldsV1": {"f:metadata": {}}}
     write_time(played, 0, managedFields=[label])
     set_bundle(played, MUTATING, "c", issue(NAMES, make.NOW, timedelta(days=360)).authorities)
-    keep_in_cluster(store, wish(days=5))
+    renew_in_cluster(store, wish(days=5))
     assert bundles(played) == {store.read().issued.authorities}
 
 
@@ -200,7 +200,7 @@ def test_each_webhook_keeps_its_own_authorities(played: PlayedApiServer, store: 
     others = [issue(NAMES, make.NOW, timedelta(days=360)).authorities for _ in range(2)]
     set_bundle(played, VALIDATING, "a", others[0])
     set_bundle(played, MUTATING, "c", others[1])
-    keep_in_cluster(store, wish())
+    renew_in_cluster(store, wish())
     new = store.read().issued.authorities
     found = {
         hook["name"]: base64.b64decode(hook["clientConfig"]["caBundle"]).decode()
@@ -213,7 +213,7 @@ def test_each_webhook_keeps_its_own_authorities(played: PlayedApiServer, store: 
 def test_what_is_no_certificate_is_left_out_and_said(played: PlayedApiServer, store: CertificateStore) -> None:
     good = issue(NAMES, make.NOW, timedelta(days=360)).authorities
     set_bundle(played, VALIDATING, "a", f"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n{good}")
-    said = keep_in_cluster(store, wish())
+    said = renew_in_cluster(store, wish())
     assert said[0] == (
         "validatingwebhookconfigurations/hooks trusts the certificate now; "
         "parts of its caBundle that are no certificates: 1"
@@ -222,20 +222,20 @@ def test_what_is_no_certificate_is_left_out_and_said(played: PlayedApiServer, st
 
 
 def test_two_processes_that_find_no_secret_drop_no_authority(played: PlayedApiServer, store: CertificateStore) -> None:
-    keep_in_cluster(store, wish())
+    renew_in_cluster(store, wish())
     lost = store.read().issued.authorities
     forget(played)
 
     def write_first(method: str, _path: str) -> None:
         if method == "POST":
             played.before = lambda _method, _path: None
-            keep_in_cluster(store, wish(days=10))
+            renew_in_cluster(store, wish(days=10))
             write_time(played, 10)
 
     played.before = write_first
     with pytest.raises(WrittenMeanwhile):
-        keep_in_cluster(store, wish(days=10))
-    keep_in_cluster(store, wish(days=10))
+        renew_in_cluster(store, wish(days=10))
+    renew_in_cluster(store, wish(days=10))
     (bundle,) = bundles(played)
     assert bundle.startswith(store.read().issued.authorities)
     assert bundle.endswith(lost)
@@ -243,30 +243,30 @@ def test_two_processes_that_find_no_secret_drop_no_authority(played: PlayedApiSe
 
 def test_configuration_that_comes_later_is_told(played: PlayedApiServer, store: CertificateStore) -> None:
     late = played.objects.pop(MUTATING)
-    said = keep_in_cluster(store, wish())
+    said = renew_in_cluster(store, wish())
     assert "mutatingwebhookconfigurations/hooks does not exist, so its webhooks do not trust the certificate" in said
     played.put(MUTATING, late)
-    said = keep_in_cluster(store, wish(days=1))
+    said = renew_in_cluster(store, wish(days=1))
     assert said == ["mutatingwebhookconfigurations/hooks trusts the certificate now"]
     assert bundles(played) == {store.read().issued.authorities}
 
 
 def test_other_keys_and_labels_of_the_secret_stay(played: PlayedApiServer, store: CertificateStore) -> None:
     played.put(SECRET, {"metadata": {"name": "tls", "labels": {"a": "b"}}, "data": {"mine": "eA==", "tls.crt": "?"}})
-    keep_in_cluster(store, wish())
+    renew_in_cluster(store, wish())
     assert played.objects[SECRET]["data"]["mine"] == "eA=="
     assert played.objects[SECRET]["metadata"]["labels"] == {"a": "b"}
     assert why_renew(store.read().issued, NAMES, make.NOW) == ""
 
 
 def test_dry_run_writes_nothing(played: PlayedApiServer, store: CertificateStore) -> None:
-    assert keep_in_cluster(store, wish(dry_run=True)) == [
+    assert renew_in_cluster(store, wish(dry_run=True)) == [
         "the certificate in system/tls would be issued: there is none yet"
     ]
-    keep_in_cluster(store, wish())
+    renew_in_cluster(store, wish())
     played.objects[MUTATING]["webhooks"][0]["clientConfig"] = {}
     played.asked.clear()
-    assert keep_in_cluster(store, wish(dry_run=True)) == [
+    assert renew_in_cluster(store, wish(dry_run=True)) == [
         "mutatingwebhookconfigurations/hooks would trust the certificate"
     ]
     assert played.writes() == []
@@ -299,7 +299,7 @@ def test_conversion_webhook_trusts_the_certificate_before_it_is_shown(
     played: PlayedApiServer, converting: CertificateStore, client: dict[str, Any]
 ) -> None:
     played.put(CRD, converted_by(client))
-    said = keep_in_cluster(converting, wish())
+    said = renew_in_cluster(converting, wish())
     assert f"customresourcedefinitions/{GRAPHS} trusts the certificate now" in said
     assert [path for _, path in played.writes()] == [VALIDATING, MUTATING, CRD, SECRET.rpartition("/")[0]]
     bundle = base64.b64decode(client_of(played)["caBundle"]).decode()
@@ -307,7 +307,7 @@ def test_conversion_webhook_trusts_the_certificate_before_it_is_shown(
     assert client_of(played) == {**client, "caBundle": client_of(played)["caBundle"]}
     assert played.objects[CRD]["spec"]["group"] == "nvidia.com"
     played.asked.clear()
-    assert keep_in_cluster(converting, wish(days=1)) == []
+    assert renew_in_cluster(converting, wish(days=1)) == []
     assert played.writes() == []
 
 
@@ -329,15 +329,15 @@ def test_definition_that_these_hooks_do_not_convert_is_left_alone(
 ) -> None:
     if definition is not None:
         played.put(CRD, definition)
-    said = keep_in_cluster(converting, wish())
+    said = renew_in_cluster(converting, wish())
     assert any(line.startswith(f"customresourcedefinitions/{GRAPHS} {sentence}") for line in said)
     assert CRD not in [path for _, path in played.writes()]
 
 
 def test_dry_run_leaves_the_definition(played: PlayedApiServer, converting: CertificateStore) -> None:
-    keep_in_cluster(converting, wish())
+    renew_in_cluster(converting, wish())
     played.put(CRD, converted_by(SERVICE))
-    said = keep_in_cluster(converting, wish(dry_run=True))
+    said = renew_in_cluster(converting, wish(dry_run=True))
     assert said == [f"customresourcedefinitions/{GRAPHS} would trust the certificate"]
     assert client_of(played) == SERVICE
 
@@ -354,22 +354,22 @@ def test_definition_that_changed_meanwhile_is_tried_again(
 
     played.before = change
     with pytest.raises(WrittenMeanwhile):
-        keep_in_cluster(converting, wish())
-    assert f"customresourcedefinitions/{GRAPHS} trusts the certificate now" in keep_in_cluster(converting, wish())
+        renew_in_cluster(converting, wish())
+    assert f"customresourcedefinitions/{GRAPHS} trusts the certificate now" in renew_in_cluster(converting, wish())
 
 
 def test_conversion_webhook_keeps_its_authorities_when_the_secret_is_gone(
     played: PlayedApiServer, converting: CertificateStore
 ) -> None:
     played.put(CRD, converted_by(SERVICE))
-    keep_in_cluster(converting, wish())
+    renew_in_cluster(converting, wish())
     lost = converting.read().issued.authorities
     forget(played)
-    keep_in_cluster(converting, wish(days=10))
+    renew_in_cluster(converting, wish(days=10))
     new = converting.read().issued.authorities
     assert base64.b64decode(client_of(played)["caBundle"]).decode() == new + lost
     write_time(played, 10)
-    keep_in_cluster(converting, wish(days=11))
+    renew_in_cluster(converting, wish(days=11))
     assert base64.b64decode(client_of(played)["caBundle"]).decode() == new
 
 
@@ -397,7 +397,7 @@ def test_command_says_what_it_did(played: PlayedApiServer, store: CertificateSto
 def test_command_tries_again_when_somebody_else_wrote(
     method: str, played: PlayedApiServer, store: CertificateStore
 ) -> None:
-    keep_in_cluster(store, Wish(names=("other",), lifetime=timedelta(days=1), now=make.NOW))
+    renew_in_cluster(store, Wish(names=("other",), lifetime=timedelta(days=1), now=make.NOW))
     refusals = [409]
 
     def refuse_once(asked: str, _path: str) -> int | None:
@@ -428,11 +428,11 @@ def test_files_are_kept_like_a_secret(tmp_path: Path) -> None:
 
 
 def test_files_are_renewed_with_the_authority_before(tmp_path: Path) -> None:
-    keep_in_folder(tmp_path, wish())
+    renew_in_folder(tmp_path, wish())
     first = (tmp_path / "ca.crt").read_text()
-    assert "would be issued" in keep_in_folder(tmp_path, wish(days=250, dry_run=True))[0]
+    assert "would be issued" in renew_in_folder(tmp_path, wish(days=250, dry_run=True))[0]
     assert (tmp_path / "ca.crt").read_text() == first
-    keep_in_folder(tmp_path, wish(days=250))
+    renew_in_folder(tmp_path, wish(days=250))
     assert len(x509.load_pem_x509_certificates((tmp_path / "ca.crt").read_bytes())) == 2
     assert (tmp_path / "ca.crt").read_text().endswith(first)
 

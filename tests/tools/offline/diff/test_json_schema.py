@@ -1,4 +1,4 @@
-"""The published schemas of `diff -o json` and `replay -o json` are those of the code, and hold what is printed."""
+"""The published schemas of what `diff` and `upgrade-plan` print are those of the code, and hold what is printed."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping
@@ -11,10 +11,10 @@ import yaml
 from click.testing import CliRunner
 
 from hooks.server.commands.main import main
-from hooks.tools.offline.diff.json_schema import build_diff_schema, build_replay_schema
+from hooks.tools.offline.diff.json_schema import build_diff_schema, build_upgrade_schema
 from tests.sequences.calls import forget
 from tests.tools.offline.diff.compared import Documents, annotated, edited, edited_service, example
-from tests.tools.offline.replay.recorded import change_defaults, record
+from tests.tools.operating.upgrade.played import change_defaults, plan_json, run_graphs, write_dump
 
 FOLDER = Path(__file__).parents[4] / "docs" / "files"
 DISAGG = example("vllm-disagg")
@@ -70,7 +70,7 @@ def paths(value: Any, here: str = "") -> Iterator[str]:
             yield from paths(item, here)
 
 
-@pytest.mark.parametrize(("name", "build"), [("diff", build_diff_schema), ("replay", build_replay_schema)])
+@pytest.mark.parametrize(("name", "build"), [("diff", build_diff_schema), ("upgrade-plan", build_upgrade_schema)])
 def test_published_schema_is_that_of_the_code(name: str, build: Any, request: pytest.FixtureRequest) -> None:
     text = CliRunner().invoke(main, ["schema", name]).stdout
     assert json.loads(text) == build()
@@ -107,12 +107,15 @@ def test_schema_refuses_what_is_no_output(tmp_path: Path, damage: dict[str, Any]
 
 
 @pytest.mark.parametrize("revision", [0, 1])
-def test_outputs_of_replay_keep_to_the_schema(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, revision: int) -> None:
-    record(tmp_path, "vllm-agg")
+def test_outputs_of_upgrade_plan_keep_to_the_schema(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, revision: int
+) -> None:
+    file = write_dump(tmp_path / "dump.json", run_graphs("vllm-agg").everything())
     with monkeypatch.context() as patched:
         change_defaults(patched, revision=revision)
-        found = json.loads(CliRunner().invoke(main, ["replay", "-o", "json", str(tmp_path)]).stdout)
+        found = plan_json(file)
     forget()
     assert found["held"] if revision else found["restarts"]
-    errors = jsonschema_rs.validator_for(build_replay_schema()).iter_errors(found)
+    assert found["statuses"]
+    errors = jsonschema_rs.validator_for(build_upgrade_schema()).iter_errors(found)
     assert [error.message for error in errors] == []

@@ -13,7 +13,7 @@ from hooks.tools.offline.diff.comparing import compare_with_cluster
 from hooks.tools.offline.diff.fields import KUBECTLS_RECORD
 from hooks.tools.offline.diff.plan import Difference
 from hooks.tools.world.settling import Grounds, settle
-from hooks.wire.policy import held
+from hooks.wire.policy import rendering_mark
 from hooks.wire.world.objects import ObjectId, World
 from tests.tools.offline.diff.compared import (
     SETTINGS,
@@ -151,9 +151,9 @@ def test_new_defaults_wait_until_the_spec_changes() -> None:
         if one["kind"] != "Deployment":
             return one
         applied = orjson.loads(one["metadata"]["annotations"][contract.ANNOTATION_LAST_APPLIED])
-        found = held.read_mark(applied)
+        found = rendering_mark.read_mark(applied)
         assert found is not None
-        earlier = held.mark(_with_label(applied), found.digest, held.FOREIGN_REVISION)
+        earlier = rendering_mark.mark(_with_label(applied), found.digest, rendering_mark.FOREIGN_REVISION)
         said = {contract.ANNOTATION_LAST_APPLIED: orjson.dumps(earlier).decode()}
         annotations = {**earlier["metadata"]["annotations"], **said}
         return {**_with_label(one), "metadata": {**one["metadata"], "annotations": annotations}}

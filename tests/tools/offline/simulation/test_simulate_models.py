@@ -51,7 +51,7 @@ def test_workers_started_without_lora_are_said_to_be_so(tmp_path: Path) -> None:
 
 
 def test_turn_of_a_busy_machine_counts_as_one_of_another() -> None:
-    plan = SimulationPlan(documents=(), installed=frozenset(), timeout=120, speed=20, held=(), broken={}, given=())
+    plan = SimulationPlan(documents=(), installed=frozenset(), timeout=120, speed=20, blocked=(), broken={}, given=())
     assert advance(10.0, 0.25, plan) == 15.0
     assert advance(10.0, 60.0, plan) == 10.0 + 20 * LONGEST_TURN_SECONDS
     assert advance(119.0, 60.0, plan) == 120
@@ -83,7 +83,7 @@ class _Running:
             self.cluster.run_until(self._follow, 1.0)
             return is_done(self.engines.running)
 
-        wait_for(has_become_so, lambda: {pod: engine.held for pod, engine in self.engines.running.items()})
+        wait_for(has_become_so, lambda: {pod: engine.loaded for pod, engine in self.engines.running.items()})
 
     def _follow(self) -> bool:
         self.engines.follow(self.cluster)
@@ -94,7 +94,7 @@ class _Running:
 def running() -> Iterator[_Running]:
     documents = load_manifests([str(EXAMPLE)], "default").documents
     plan = SimulationPlan(
-        documents=documents, installed=frozenset(), timeout=1, speed=1, held=(), broken={}, given=("Secret/*",)
+        documents=documents, installed=frozenset(), timeout=1, speed=1, blocked=(), broken={}, given=("Secret/*",)
     )
     with (
         run_programs(plan, ["lora_verify_interval=0.2"], engine_port=0, heed=lambda: None, say=print) as programs,
@@ -107,12 +107,12 @@ def running() -> Iterator[_Running]:
 
 
 def all_hold(engines: dict[str, SimulatedEngine]) -> bool:
-    return [engine.held for engine in engines.values()] == [HELD, HELD]
+    return [engine.loaded for engine in engines.values()] == [HELD, HELD]
 
 
 def test_adapter_that_an_engine_lost_is_loaded_again(running: _Running) -> None:
     running.until(all_hold)
-    next(iter(running.engines.running.values())).held.clear()
+    next(iter(running.engines.running.values())).loaded.clear()
     assert not all_hold(running.engines.running)
     running.until(all_hold)
 

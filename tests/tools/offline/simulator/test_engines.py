@@ -44,19 +44,19 @@ def test_adapter_is_loaded_listed_and_unloaded() -> None:
     _, listed = ask(engine, "GET", "/v1/loras")
     assert listed == {"status": "success", "loras": {"org/a": loaded["lora_id"]}, "count": 1}
     assert ask(engine, "DELETE", "/v1/loras/org%2Fa")[0] == 200
-    assert engine.held == {}
+    assert engine.loaded == {}
 
 
 def test_slash_in_the_path_names_the_same_adapter() -> None:
     engine = SimulatedEngine(LoraSupport.LOADS, {"org/a": "s3://b/a"})
     assert ask(engine, "DELETE", "/v1/loras/org/a")[0] == 200
-    assert engine.held == {}
+    assert engine.loaded == {}
 
 
 def test_second_load_keeps_the_first_source() -> None:
     engine = SimulatedEngine(LoraSupport.LOADS, {"org/a": "s3://b/first"})
     assert ask(engine, "POST", "/v1/loras", BODY)[0] == 200
-    assert engine.held == {"org/a": "s3://b/first"}
+    assert engine.loaded == {"org/a": "s3://b/first"}
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_what_cannot_be_done_is_refused_as_by_a_real_engine(
     text = answer if isinstance(answer, str) else answer["message"]
     assert status == expected[0]
     assert expected[1] in text
-    assert engine.held == {}
+    assert engine.loaded == {}
 
 
 def test_engine_without_lora_is_healthy() -> None:
@@ -171,7 +171,7 @@ def test_pod_of_no_base_model_has_no_engine(engines: Engines) -> None:
 
 def test_engine_begins_when_its_pod_is_ready(engines: Engines) -> None:
     cluster = worlds.world()
-    cluster.hold("*")
+    cluster.block("*")
     serving(cluster, engines)
     assert engines.running == {}
     cluster.release("*")
@@ -210,7 +210,7 @@ def test_port_that_is_free_is_the_one_preferred() -> None:
 
 def test_address_that_is_taken_is_named(engines: Engines, port: int) -> None:
     cluster = worlds.world()
-    cluster.hold("*")
+    cluster.block("*")
     serving(cluster, engines, replicas=1)
     [pod] = worlds.pods(cluster)
     cluster.release("*")

@@ -235,7 +235,7 @@ def test_deleted_graph_takes_everything_along(world: GroveWorld) -> None:
 
 
 def test_broken_pod_keeps_the_graph_from_ready(world: GroveWorld) -> None:
-    world.cluster.hold("*frontend*")
+    world.cluster.block("*frontend*")
     world.apply(graph(Frontend=make.service("frontend", image="img:2", replicas=2)))
     assert world.status()["state"] == "pending"
     assert "g-0-frontend" in world.message()

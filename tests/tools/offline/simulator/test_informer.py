@@ -94,7 +94,7 @@ def test_of_changes_lost_with_a_watch_the_last_state_arrives() -> None:
 
 def test_news_that_is_held_back_arrives_when_it_is_let_through_or_the_watch_breaks() -> None:
     listener, cluster = changed_twice()
-    cluster.hold_news(WIDGET)
+    cluster.delay_news(WIDGET)
     cluster.sync_again()
     cluster.settle()
     assert listener.shown == [(1, ["1"])]
@@ -104,7 +104,7 @@ def test_news_that_is_held_back_arrives_when_it_is_let_through_or_the_watch_brea
     cluster.patch(WIDGET, "w", {"spec": {"size": 4}}, "default")
     cluster.settle()
     assert listener.shown[-1] == (3, ["3"])
-    cluster.hold_news()
+    cluster.delay_news()
     cluster.settle()
     assert listener.shown[-1] == (4, ["4"])
 

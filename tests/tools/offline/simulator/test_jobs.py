@@ -150,7 +150,7 @@ def test_ignored_failure_counts_for_nothing() -> None:
 
 def test_deadline_ends_a_job_and_its_pod() -> None:
     cluster = world()
-    cluster.hold("*")
+    cluster.block("*")
     cluster.create(job(activeDeadlineSeconds=600))
     cluster.run_for(599)
     assert conditions(cluster) == []

@@ -64,7 +64,7 @@ def test_pods_are_named_and_labelled_by_group_and_rank() -> None:
 
 def test_status_counts_groups_and_leaves_zero_out() -> None:
     cluster = cluster_with(lws(replicas=2))
-    cluster.hold("x-1-1")
+    cluster.block("x-1-1")
     cluster.settle()
     status = the_set(cluster)["status"]
     assert (status["replicas"], status["readyReplicas"], status["updatedReplicas"]) == (2, 1, 2)
@@ -98,7 +98,7 @@ def test_headless_service_is_made_unless_the_name_is_taken() -> None:
 def test_changed_template_replaces_groups_from_the_highest_down_one_at_a_time() -> None:
     cluster = cluster_with(lws(replicas=3))
     cluster.settle()
-    cluster.hold("x-2-1")
+    cluster.block("x-2-1")
     cluster.patch(kinds.LEADER_WORKER_SET, "x", lws(replicas=3, image="j"), "default")
     cluster.settle()
     images = {name_of(p): p["spec"]["containers"][0]["image"] for p in cluster.list_kind(kinds.POD, "default")}
@@ -117,7 +117,7 @@ def test_changed_template_replaces_groups_from_the_highest_down_one_at_a_time() 
 
 def test_workers_wait_for_a_leader_that_must_be_ready() -> None:
     cluster = cluster_with(lws(startupPolicy="LeaderReady"))
-    cluster.hold("x-0")
+    cluster.block("x-0")
     cluster.settle()
     assert pod_names(cluster) == ["x-0"]
     cluster.release("x-0")

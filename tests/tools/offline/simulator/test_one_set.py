@@ -16,7 +16,7 @@ from hooks.tools.offline.simulation.trees import is_ready
 from hooks.tools.offline.simulator.cluster import SimulatedCluster
 from hooks.tools.offline.simulator.workloads.leader_worker_sets import GROUP_INDEX
 from hooks.tools.offline.simulator.workloads.pods import is_ready as is_pod_ready
-from hooks.wire.policy import held
+from hooks.wire.policy import rendering_mark
 from tests.sequences.calls import forget
 from tests.tools.offline.simulator.hooked import build_switchable
 from tests.tools.offline.simulator.test_multinode import LWS, graph, graph_of, names, settle, worker
@@ -117,7 +117,7 @@ def test_scaling_up_and_down_to_none_and_back() -> None:
 
 def test_graph_is_not_ready_while_one_of_its_groups_is_not() -> None:
     cluster, _ = running(1)
-    cluster.hold(f"{SET}-1-1")
+    cluster.block(f"{SET}-1-1")
     change(cluster, replicas=2)
     cluster.run_for(30)
     assert not is_ready(graph_of(cluster))
@@ -201,7 +201,7 @@ def older_hooks(patch: pytest.MonkeyPatch) -> Iterator[None]:
 
     with patch.context() as context:
         context.setattr(groups, "_choose_sets", choose)
-        context.setattr(held, "RENDERING_REVISION", held.RENDERING_REVISION - 1)
+        context.setattr(rendering_mark, "RENDERING_REVISION", rendering_mark.RENDERING_REVISION - 1)
         forget()
         yield
     forget()

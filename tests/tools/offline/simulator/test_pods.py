@@ -104,7 +104,7 @@ def test_a_broken_update_leaves_the_old_pods_serving() -> None:
     cluster.create(deployment(replicas=2))
     cluster.settle()
     old = {pod["metadata"]["name"] for pod in pods(cluster)}
-    cluster.hold("d")
+    cluster.block("d")
     cluster.apply(deployment(replicas=2, image="example.com/app:2"))
     cluster.settle()
     found = pods(cluster)
@@ -152,7 +152,7 @@ def test_a_ready_pod_can_break() -> None:
 @pytest.mark.parametrize("glob", ["d", "d-*", "*"], ids=["deployment", "pod", "any"])
 def test_a_rule_matches_pod_owner_or_label(glob: str) -> None:
     cluster = world()
-    cluster.hold(glob)
+    cluster.block(glob)
     cluster.create(deployment())
     cluster.settle()
     assert [phase_of(pod) for pod in pods(cluster)] == ["Running"]
@@ -163,7 +163,7 @@ def test_scaling_down_removes_the_pods_that_are_not_ready_first() -> None:
     cluster.create(deployment(replicas=1))
     cluster.settle()
     [first] = pods(cluster)
-    cluster.hold("d")
+    cluster.block("d")
     cluster.patch(kinds.DEPLOYMENT, "d", {"spec": {"replicas": 3}}, "default")
     cluster.settle()
     cluster.patch(kinds.DEPLOYMENT, "d", {"spec": {"replicas": 1}}, "default")
@@ -215,7 +215,7 @@ def test_a_services_slice_has_its_labels_and_its_pods() -> None:
 
 def test_a_pod_that_is_not_ready_is_an_endpoint_that_is_not_ready() -> None:
     cluster = world()
-    cluster.hold("d")
+    cluster.block("d")
     cluster.create(service())
     cluster.create(deployment())
     cluster.settle()

@@ -190,7 +190,7 @@ def test_finished_restart_rolls_nothing_whatever_is_lost(cluster: SimulatedClust
 
 def test_service_that_fails_holds_the_restart_until_it_is_well(cluster: SimulatedCluster, path: str) -> None:
     ask(cluster, id="r1", strategy={"order": ORDER})
-    cluster.hold("g-*prefill*")
+    cluster.block("g-*prefill*")
     before = uids(cluster)
     seen = run(cluster, Order(cluster, path, "r1", ORDER), 120)
     assert seen == [{}, doing("r1", "Prefill")]

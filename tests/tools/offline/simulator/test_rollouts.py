@@ -62,7 +62,7 @@ class Rolled:
     def change_to_broken(self, image: str, fault: PodFault, *roles: str) -> None:
         """Change the image to one whose first pods have this fault."""
         known = {pod["metadata"]["name"] for pod in self.pods()}
-        self.cluster.hold("g-*")
+        self.cluster.block("g-*")
         self.change(image=image)
         self.run()
         self.broken = [
@@ -146,7 +146,7 @@ COUNTS = {
 def test_as_many_sets_serve_as_are_wanted(counts: dict[str, int], late: str) -> None:
     world = Rolled(**counts)
     before = {pod["metadata"]["uid"] for pod in world.pods()}
-    world.cluster.hold(f"g-{late}-*")
+    world.cluster.block(f"g-{late}-*")
     world.change(image="r/vllm-runtime:1.6.2")
     world.run()
     old = [pod for pod in world.pods() if pod["metadata"]["uid"] in before]
@@ -221,7 +221,7 @@ def test_recreate_interrupts_where_it_is_asked(strategy: str) -> None:
 
 def test_scaling_to_nothing_in_the_middle_ends() -> None:
     world = Rolled(prefill=2, decode=2)
-    world.cluster.hold("g-decode-*")
+    world.cluster.block("g-decode-*")
     world.change(image="r/vllm-runtime:1.6.2")
     world.run()
     change = {"spec": {"services": {"decode": {"replicas": 0}}}}
@@ -236,7 +236,7 @@ def test_without_reading_pods_each_deployment_rolls_for_itself() -> None:
     body = make.graph(services())
     world.cluster.create({**body, "metadata": {"name": "g", "namespace": "default"}})
     assert world.cluster.run_until(world.is_ready, 300)
-    world.cluster.hold("g-decode-*")
+    world.cluster.block("g-decode-*")
     world.change(image="r/vllm-runtime:1.6.2")
     world.run()
     assert world.least == 0

@@ -8,7 +8,7 @@ from typing import Any
 from hooks.ground.k8s import kinds
 from hooks.ground.k8s.types import Manifest
 from hooks.server.clients.api_server import MERGE_PATCH, Refused, ServerAnswer
-from hooks.server.exchange.asking import open_client
+from hooks.server.exchange.http_client import open_client
 from hooks.tools.offline.simulator.client import merge_patch
 from hooks.tools.offline.simulator.cluster import SimulatedCluster
 from hooks.tools.offline.simulator.resources import Resource, UnknownKind

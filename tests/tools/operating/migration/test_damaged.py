@@ -19,7 +19,7 @@ from hooks.tools.operating.doctor.examination import examine
 from hooks.tools.operating.doctor.reading import read_facts
 from hooks.tools.operating.live_tree import read_tree
 from hooks.tools.operating.migration.execution import carry_out
-from hooks.tools.operating.migration.origin import read_origin
+from hooks.tools.operating.migration.go_operator import read_go_operator
 from hooks.tools.operating.migration.planner import plan_migration
 from hooks.tools.operating.migration.reading import read_found
 from hooks.tools.operating.migration.report import write_json, write_text
@@ -159,7 +159,7 @@ def test_object_that_lacks_a_field_stops_nothing(
     damaged: Callable[..., DamagedCluster], kind: str, name: str, path: Path
 ) -> None:
     cluster = damaged(kind=kind, name=name, path=path)
-    assert read_origin(cluster)
+    assert read_go_operator(cluster)
     assert examine(read_facts(cluster, FACTS.now))
     show_status(cluster)
     made = plan_of(cluster)

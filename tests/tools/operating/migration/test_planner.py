@@ -16,7 +16,7 @@ from hooks.tools.operating.migration.found import Found
 from hooks.tools.operating.migration.planner import plan_migration
 from hooks.tools.operating.migration.reading import WEBHOOKS
 from hooks.tools.operating.migration.steps import Action, Phase, Plan, Step
-from hooks.wire.policy.held import FOREIGN_REVISION, HeldMark
+from hooks.wire.policy.rendering_mark import FOREIGN_REVISION, RenderingMark
 from hooks.wire.world.objects import World
 from tests.tools.operating.migration import left_behind
 from tests.tools.operating.migration.left_behind import NAMESPACE, stand_in
@@ -294,4 +294,4 @@ def test_marks_are_read_as_the_hooks_write_them() -> None:
     step = the_step(plan(*left()), kinds.DEPLOYMENT)
     assert step.change is not None
     revision, _, digest = step.change.mark.partition(".")
-    assert step.change.mark == str(HeldMark(int(revision), digest))
+    assert step.change.mark == str(RenderingMark(int(revision), digest))

@@ -14,7 +14,7 @@ from hooks.ground import contract
 from hooks.ground.k8s.types import Manifest, plural_of
 from hooks.server.clients.api_server import MERGE_PATCH, Refused, ServerAnswer
 from hooks.server.commands.main import main
-from hooks.server.exchange.asking import open_client
+from hooks.server.exchange.http_client import open_client
 from hooks.tools.cli import migrate as command
 from hooks.tools.cli.cluster_options import Connection
 from hooks.tools.offline.simulator.client import merge_patch

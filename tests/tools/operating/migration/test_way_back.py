@@ -7,7 +7,7 @@ import pytest
 from hooks.component.image.runtime_version import RuntimeVersion
 from hooks.ground import contract
 from hooks.ground.k8s.types import Manifest
-from hooks.tools.operating.migration.origin import GoOperator, find_beside, find_release
+from hooks.tools.operating.migration.go_operator import GoOperator, find_beside, find_release
 from hooks.tools.operating.migration.way_back import write_way_back
 from tests.tools.operating.migration.test_upstream import operator
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from hooks.server.exchange.asking import MIB, Allowance, Unanswered, open_client
+from hooks.server.exchange.http_client import MIB, Allowance, Unanswered, open_client
 from hooks.tools.offline.simulator.metacontroller.webhook import Hook, HookAnswer, SyncFailed
 
 TIMEOUT_SECONDS = 10.0

@@ -59,7 +59,7 @@ class Informer:
         self.catalogue = store.catalogue
         self._store = store
         self._late = frozenset((kind.group, kind.kind) for kind in late)
-        self._held: frozenset[tuple[str, str]] = frozenset()
+        self._delayed: frozenset[tuple[str, str]] = frozenset()
         self._known: dict[Ref, Manifest] = {}
         self._index = Index()
         self._pending: dict[tuple[str, str], deque[StoreChange]] = {}
@@ -92,13 +92,13 @@ class Informer:
         """Queue a change for delivery."""
         self._pending[change.ref.group, change.ref.kind].append(change)
 
-    def hold(self, kinds: Collection[GroupVersionKind]) -> None:
+    def delay(self, kinds: Collection[GroupVersionKind]) -> None:
         """Hold back changes of these late kinds only, from now on; `list_again` delivers them too."""
-        self._held = frozenset((kind.group, kind.kind) for kind in kinds)
+        self._delayed = frozenset((kind.group, kind.kind) for kind in kinds)
 
     def pending_kinds(self) -> list[tuple[str, str]]:
         """Groups and kinds with changes that can be delivered, sorted."""
-        return sorted(key for key, changes in self._pending.items() if changes and key not in self._held)
+        return sorted(key for key, changes in self._pending.items() if changes and key not in self._delayed)
 
     def deliver(self, key: tuple[str, str]) -> StoreChange:
         """Deliver the oldest change of a group and kind."""

@@ -50,9 +50,9 @@ class Metacontroller:
         for change in self._informer.list_again():
             self._notify(change)
 
-    def hold_news(self, late: Collection[GroupVersionKind]) -> None:
+    def delay_news(self, late: Collection[GroupVersionKind]) -> None:
         """From now on keep changes of these late kinds from the controllers, and of no others."""
-        self._informer.hold(late)
+        self._informer.delay(late)
 
     def observe(self, change: StoreChange) -> None:
         """Notify all controllers of a change, or keep it for later if its kind is late."""

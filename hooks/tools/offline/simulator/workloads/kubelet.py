@@ -99,7 +99,7 @@ class Kubelet:
         self._held: set[str] = set()
         self._faults: dict[str, PodFault] = {}
 
-    def hold(self, glob: str) -> None:
+    def block(self, glob: str) -> None:
         """Keep matching pods from becoming ready; ready ones stay ready."""
         self._held.add(glob)
 
@@ -202,7 +202,7 @@ class Kubelet:
         return pod is not None and runs_once(pod)
 
     def _stops_at(self, ref: Ref, stage: Stage) -> bool:
-        if self._holding_fault(ref, stage) is not None or self._missing_at(ref, stage) is not None:
+        if self._blocking_fault(ref, stage) is not None or self._missing_at(ref, stage) is not None:
             return True
         if stage is not Stage.STARTING:
             return False
@@ -211,7 +211,7 @@ class Kubelet:
         pod = self._store.get(ref)
         return pod is not None and self.trouble(pod) is not None
 
-    def _holding_fault(self, ref: Ref, stage: Stage) -> PodFault | None:
+    def _blocking_fault(self, ref: Ref, stage: Stage) -> PodFault | None:
         """The fault that keeps a pod at this stage; a crashing pod that runs once ends instead."""
         fault = self._fault(self.names(ref))
         if fault is None or FAULT_STAGE[fault] is not stage:
@@ -277,7 +277,7 @@ class Kubelet:
             return
         if stage is not Stage.PENDING and "nodeName" not in pod["spec"]:
             pod = self._client.update({**pod, "spec": {**pod["spec"], "nodeName": "node-1"}})
-        fault = self._holding_fault(ref, stage)
+        fault = self._blocking_fault(ref, stage)
         missing = None if fault is not None else self._missing_at(ref, stage)
         trouble = self.trouble(pod) if stage is Stage.STARTING and fault is None else None
         now = self._clock.timestamp

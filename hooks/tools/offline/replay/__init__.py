@@ -1,1 +1,0 @@
-"""What another version answers to recorded calls: what it restarts, holds and says otherwise; as text or JSON."""
