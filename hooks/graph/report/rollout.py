@@ -39,6 +39,7 @@ def report_rollout(
             "phase": IN_PROGRESS,
             "startTime": began if isinstance(began, str) else format_time(now),
             **({"updatedServices": done} if done else {}),
+            **({"message": _describe_sets(rollout)} if rollout.paces else {}),
         }
     }
 
