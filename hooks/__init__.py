@@ -10,12 +10,14 @@ import points to the same room or to an earlier one of this list (`tests/test_la
   convert objects, `versions` lists them. `crds` has the definitions, `validation` how rules judge an object.
 * `wire`: Metacontroller. `metacontroller` has its messages, `world` what it and Kubernetes do to objects, `policy` what
   all hooks decide alike.
-* `component`, `graph`, `model`, `request`, `adapter`: the five kinds, a hook each. Begin with `sync`: it calls the
-  others in order. Behind it each kind has the same doors, where it needs them: `spec` (what follows from the spec
-  alone), `seen` (what is observed), `plan` (every decision), `build` (children from the plan), `rules` (problems and
-  slips), `report` (status, reasons, Events), `change` (what waits, restarts, ends), `reads` (what a sync reads beside
-  its request). `component` has `image` (what images have and commands run) and `pod`, `graph` has `grove` and
-  `workers`, `model` has `prober`, which decides what is asked of engines.
+* `component`, `graph`, `model`, `request`, `adapter`: the five kinds, a hook each. A component is what runs one
+  service of a graph; a model is a LoRA adapter on engines, an adapter the scaling adapter of a service; a request
+  lets a profiler write a graph. Begin with `sync`: it calls the others in order. Behind it each kind has the same
+  doors, where it needs them: `spec` (what follows from the spec alone), `seen` (what is observed), `plan` (every
+  decision), `build` (children from the plan), `rules` (problems and slips), `report` (status, reasons, Events),
+  `change` (what waits, restarts, ends), `reads` (what a sync reads beside its request). `component` has `image` (what
+  images have and commands run) and `pod`, `graph` has `grove` and `workers`, `model` has `prober`, which decides what
+  is asked of engines.
 * `server`: what runs in a cluster around the hooks. `routes` has their table, `app` serves it, `admission` has the
   webhooks, `prober` calls the engines, `serving` is what every HTTP server has, `exchange` how anything is asked over
   HTTP, `clients` call the API server and etcd, `commands` are those that pods run.
@@ -52,7 +54,7 @@ Where is …?
 * why something is not ready, in one word: hooks/ground/k8s/not_ready.py, hooks/ground/k8s/pod_reasons.py
 * another reason of a condition: hooks/component/report/reasons.py, hooks/request/spec/reasons.py
 * what a hook reads on demand: hooks/component/reads, hooks/graph/reads, hooks/wire/policy/on_demand.py
-* how it is read, and within which bounds: hooks/server/clients/query_reader.py
+* how it is read, and within which bounds: hooks/server/clients/query_reader.py, hooks/server/clients/read_budget.py
 * the condition Ready: hooks/component/report/status.py, hooks/graph/report/status.py
 * the condition Applied, and what differs: hooks/wire/policy/applied_condition.py, hooks/wire/policy/deviations.py
 * what `kubectl get` shows: hooks/language/crds/definitions.py, hooks/graph/spec/overview.py

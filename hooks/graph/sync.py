@@ -13,7 +13,7 @@ from hooks.graph.change.restart import RestartPlan, advance, observe_restart_ids
 from hooks.graph.change.shares import REGISTERS_IN
 from hooks.graph.plan.graph import GraphPlan
 from hooks.graph.plan.pool_selector import choose_selector
-from hooks.graph.reads.queries import plan_reads, read_workers
+from hooks.graph.reads.queries import plan_reads, plan_worker_reads
 from hooks.graph.reads.related import resolve_related
 from hooks.graph.report.events import plan_adapter_events, plan_transition_events
 from hooks.graph.report.explain import explain_services
@@ -178,11 +178,11 @@ def _freeze(
 ) -> SyncAnswer:
     """Leave all children as they were last applied, with the problems in the status; a rollout goes on."""
     status = report_failure(reason, problems, _previous(request, facts))
-    last = find_last_children(request, problems)
-    rollout = plan_rollout(last, seen, facts.settings)
-    reads = read_workers(request, rollout)
+    children = Children.of(find_last_children(request, problems))
+    rollout = plan_rollout(children, seen, facts.settings)
+    reads = plan_worker_reads(request, rollout)
     return SyncAnswer(
-        children=pace_children(Children(last), rollout, seen) if last else last,
+        children=list(pace_children(children, rollout, seen)),
         status=status,
         queries=reads.queries,
         waits=reads.waits,

@@ -153,11 +153,13 @@ def test_every_part_of_a_component_is_observed() -> None:
     lacking = [{**condition, "status": "False", "message": "m"} for condition in status["conditions"]]
     unready = [*status["conditions"], {"type": "Ready", "status": "False", "message": "m", "reason": "r"}]
     held = [*status["conditions"], {"type": HELD, "status": "True"}]
-    paced = {**metadata["annotations"], contract.ANNOTATION_PACE: "1/2"}
     changes: dict[tuple[str, ...], Manifest] = {
-        ("is_paced",): {**one, "metadata": {**metadata, "annotations": paced}},
         ("generation",): {**one, "metadata": {**metadata, "generation": 9}},
         ("is_deleting",): {**one, "metadata": {**metadata, "deletionTimestamp": "2026-01-01T00:00:00Z"}},
+        ("is_paced",): {
+            **one,
+            "metadata": {**metadata, "annotations": {**metadata["annotations"], contract.ANNOTATION_PACE: "1/2"}},
+        },
         ("applied_spec", "rendering"): {**one, "metadata": {**metadata, "annotations": {}}},
         ("suffix",): make.observed(
             {**one, "metadata": {**metadata, "labels": {contract.LABEL_WORKER_HASH: "0a1b2c3d"}}}

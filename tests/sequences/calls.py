@@ -27,6 +27,7 @@ from hooks.tools.offline.simulator.clock import Clock
 from hooks.tools.offline.simulator.metacontroller.webhook import HookAnswer
 from hooks.tools.offline.simulator.queries import ClusterReader
 from hooks.wire.metacontroller.effects import Effect
+from hooks.wire.metacontroller.plan_cache import PlanCache
 from hooks.wire.metacontroller.protocol import ObjectQuery, QueryAnswer, SyncAnswer
 from hooks.wire.metacontroller.queries import ObjectSource
 from hooks.wire.metacontroller.resting import is_at_rest
@@ -293,7 +294,7 @@ _UNKNOWN_BEFORE: Mapping[tuple[ModuleType, str], Callable[..., Any]] = {
 """Decisions by module and name, and what the first version makes of them, which does not know them."""
 
 
-_MEMORY = type(lru_cache(lambda: None))
+_MEMORY = (type(lru_cache(lambda: None)), PlanCache)
 _NOT_HOOKS = (
     "hooks.language.api.structural",
     "hooks.tools.cli",

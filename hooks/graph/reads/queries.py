@@ -38,7 +38,7 @@ def plan_reads(
     asks = lacks and not plan.blocked_by and reads_on_demand(request, contract.COMPONENT)
     left = (query_components(request.parent),) if asks else ()
     if plan.grove is None or progress.grove is None:
-        pods = read_workers(request, progress.rollout)
+        pods = plan_worker_reads(request, progress.rollout)
         return replace(pods, queries=(*missing, *left, *pods.queries), waits=bool(seen.unread) or pods.waits)
     if not reads_on_demand(request, kinds.POD):
         return PlannedReads(queries=missing)
@@ -56,7 +56,7 @@ def plan_reads(
     )
 
 
-def read_workers(request: SyncRequest, rollout: RolloutInSets) -> PlannedReads:
+def plan_worker_reads(request: SyncRequest, rollout: RolloutInSets) -> PlannedReads:
     """The pods of workers that roll in sets."""
     names = sorted(rollout.names.items()) if reads_on_demand(request, kinds.POD) else []
     queries = tuple(query_worker_pods(request.parent, service, name) for service, name in names)

@@ -178,7 +178,7 @@ class Settings(BaseModel):
     )
     max_body_bytes: types.Size = Field(16 * 2**20, description="largest request body; a larger one is refused with 413")
     cached_graphs: int = Field(
-        50,
+        100,
         ge=1,
         le=10_000,
         description="graphs whose plans each worker keeps, in some 0.7 MiB each; a graph with a large spec counts as "

@@ -10,7 +10,7 @@ from functools import update_wrapper
 from threading import Lock
 from typing import Any, Generic, ParamSpec, TypeVar
 
-GRAPHS = 50
+GRAPHS = 100
 """Graphs whose plans a process caches by default. One of four services takes some 0.7 MiB, with its components."""
 
 PART_BYTES = 8 * 2**10

@@ -26,6 +26,6 @@ LOOKS = {
 }
 
 
-@pytest.mark.parametrize(("before", "look"), LOOKS.values(), ids=LOOKS)
+@pytest.mark.parametrize(("before", "next_read"), LOOKS.values(), ids=LOOKS)
 def test_looks_come_soon_at_first_and_then_less_often(before: dict[str, object], next_read: NextRead) -> None:
     assert plan_next_read(before, make.NOW) == next_read
