@@ -67,9 +67,14 @@ def test_status_follows_a_rollout_to_its_end() -> None:
     rolling = counting(applied, f"{BASE}-{old}", decode=(6, 2, 5), prefill=(4, 2, 4))
     middle = generation.ask(CHANGED, rolling)
     assert middle.status is not None
-    assert middle.status["rollingUpdate"] == {"phase": "InProgress", "startTime": "2026-03-01T12:00:00Z"}
+    waits = "old pods stay (5 of decode, 3 of prefill) until those of decode, prefill are known: it was not read yet"
+    assert middle.status["rollingUpdate"] == {
+        "phase": "InProgress",
+        "startTime": "2026-03-01T12:00:00Z",
+        "message": waits,
+    }
     assert generation.remark(middle).startswith("new generation: 3 of 8 ready; old: 6; ")
-    assert "old pods stay (5 of decode, 3 of prefill) until it is known" in generation.remark(middle)
+    assert waits in generation.remark(middle)
     assert paces(middle) == {"g-decode": "5/6", "g-prefill": "3/4"}
     assert set(namespaces(middle).values()) == {f"{BASE}-{old}", BASE}
     some = [pod("d-0", "decode", new), pod("p-0", "prefill", new)]

@@ -14,7 +14,7 @@ from hooks.tools.offline.simulator.workloads.owned import pods_of as pods_of_set
 from hooks.tools.offline.simulator.workloads.pods import is_ready
 from hooks.wire.policy import identity
 from hooks.wire.policy.new_defaults import HELD
-from hooks.wire.policy.pace import read_pace
+from hooks.wire.policy.rollout_pace import read_pace
 from tests.sequences.calls import Call
 from tests.sequences.generations import (
     complete_generation_outlasts_the_next,

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from hooks.component.plan.strategy import find_spare, find_surge
 from hooks.component.report.progress import has_ended, suffix_of
 from hooks.component.spec.subject import ComponentType
-from hooks.graph.change.pace import WorkerPods, find_behind, find_pace
+from hooks.graph.change.complete_sets import WorkerPods, find_behind, find_pace
 from hooks.graph.change.shares import REGISTERS_IN, variable_of
 from hooks.graph.seen.observe import ChildComponent, ObservedGraph
 from hooks.ground import contract
@@ -22,7 +22,7 @@ from hooks.ground.k8s.types import Json, Manifest, ReadManifest, annotations_of,
 from hooks.ground.settings import Settings, Switch
 from hooks.wire.metacontroller.children import Children
 from hooks.wire.policy.on_demand import NOT_YET_READ
-from hooks.wire.policy.pace import RolloutPace
+from hooks.wire.policy.rollout_pace import RolloutPace
 
 _NO_ROOM = frozenset({NotReadyReason.UNSCHEDULABLE.value, NotReadyReason.QUOTA_DENIED.value})
 _RESTARTS = (contract.ANNOTATION_RESTART_AT, contract.ANNOTATION_RESTARTED_AT)

@@ -39,6 +39,7 @@ def report_rollout(
             "phase": IN_PROGRESS,
             "startTime": began if isinstance(began, str) else format_time(now),
             **({"updatedServices": done} if done else {}),
+            **({"message": _describe_sets(rollout)} if rollout.paces else {}),
         }
     }
 
@@ -56,8 +57,8 @@ def _describe_sets(rollout: RolloutInSets) -> str:
     """Which old pods stay, what they wait for, and what a person can do if the new ones find no room."""
     kept = ", ".join(f"{pace.kept} of {service}" for service, pace in sorted(rollout.paces.items()))
     if rollout.unread:
-        unread = ", ".join(f"those of {one} are not read: {why}" for one, why in sorted(rollout.unread.items()))
-        return f"old pods stay ({kept}) until it is known which new ones are ready; {unread}"
+        why = ", ".join(sorted(set(rollout.unread.values())))
+        return f"old pods stay ({kept}) until those of {', '.join(sorted(rollout.unread))} are known: {why}"
     next_ = ", ".join(f"{one} ({rollout.roles[one].ready} of {rollout.roles[one].wanted})" for one in rollout.behind)
     waits = f"old pods stay ({kept}) until more new ones are ready: {next_}"
     if not rollout.crowded:

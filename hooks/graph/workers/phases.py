@@ -2,8 +2,8 @@
 
 * `CHOICES`: which generation is chosen, from what the live workers have.
 * `STEPS`: what this answer writes on the way there, from who serves and who sees what. A step says which services get
-  their new spec now and which stay as they were last applied. Of those that roll, `change/pace.py` says how many
-  old pods stay.
+  their new spec now and which stay as they were last applied. Of those that roll, `change/complete_sets.py` says how
+  many old pods stay.
 * `OLD_PODS`: which pods of one worker are of the old generation, from what its workload says.
 
 All of it is observed again at each sync; nothing is remembered. Who observes the facts: `workers/generation.py` for

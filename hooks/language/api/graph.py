@@ -124,6 +124,7 @@ class RollingUpdateStatus(ApiModel):
     start_time: Annotated[str, Schema("When it began.", format=DATE_TIME)] = ""
     end_time: Annotated[str, Schema("When it ended; not written.", format=DATE_TIME)] = ""
     updated_services: Annotated[tuple[str, ...], Schema("Workers of which nothing of the old generation is left.")] = ()
+    message: Annotated[str, Schema("Which old pods stay in a rollout in complete sets, and what they wait for.")] = ""
 
 
 class ServiceCheckpointStatus(ApiModel):

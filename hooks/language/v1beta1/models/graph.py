@@ -108,6 +108,7 @@ class RollingUpdateStatus(ApiModel):
     updated_components: Annotated[
         tuple[str, ...], Schema("Workers of which nothing of the old generation is left.")
     ] = ()
+    message: Annotated[str, Schema("Which old pods stay in a rollout in complete sets, and what they wait for.")] = ""
 
 
 class GraphDeploymentStatus(ApiModel):

@@ -10,7 +10,7 @@ from hooks.ground.k8s import kinds
 from hooks.ground.k8s.types import Manifest, ReadManifest, annotations_of, gvk_of
 from hooks.ground.k8s.workloads import RECREATE, delay_availability, restore_availability
 from hooks.wire.metacontroller.children import Children
-from hooks.wire.policy.pace import read_pace
+from hooks.wire.policy.rollout_pace import read_pace
 
 
 def pace_workload(built: Built, plan: ComponentPlan, component: ReadManifest) -> Built:

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hooks.component.plan.strategy import pace_strategy
-from hooks.graph.change.pace import WorkerPods, find_behind, find_pace
+from hooks.graph.change.complete_sets import WorkerPods, find_behind, find_pace
 from hooks.ground.k8s.quantities import scale_amount
 from hooks.ground.k8s.workloads import rolling_update
-from hooks.wire.policy.pace import RolloutPace, read_pace
+from hooks.wire.policy.rollout_pace import RolloutPace, read_pace
 
 Rule = Callable[[Mapping[str, WorkerPods], bool], dict[str, RolloutPace]]
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
-from hooks.wire.policy.pace import RolloutPace
+from hooks.wire.policy.rollout_pace import RolloutPace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
