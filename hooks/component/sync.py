@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from hooks.component.build import Built, build_component
 from hooks.component.change.discovered_for_pods import keep_discovered
 from hooks.component.change.new_defaults import hold_component, mark_workloads
-from hooks.component.change.paced_deployment import pace_workload
+from hooks.component.change.paced_workload import pace_workload
 from hooks.component.plan.component import ComponentPlan, plan_component, refuse_multinode
 from hooks.component.reads.queries import plan_reads
 from hooks.component.reads.related import resolve_related
@@ -114,7 +114,7 @@ def _render(request: SyncRequest, parent_key: bytes, seen: ObservedComponent, fa
     if plan is not found:
         built = _build(plan, parent_key)
     built = hold_component(plan, built, request, seen=seen, settings=facts.settings)
-    built = pace_workload(built, plan, request.parent)
+    built = pace_workload(built, plan, request.parent, seen.workloads.deployment)
     deviations = find_component_deviations(plan, built, request)
     applied = judge_deviations(request, deviations, facts.now, is_coming_up=awaits_first_pods(plan, seen.workloads))
     progress = measure_progress(plan, built, seen, applied)

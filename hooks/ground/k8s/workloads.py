@@ -4,10 +4,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from hooks.ground.k8s import kinds
-from hooks.ground.k8s.types import Json, Manifest, ObjectMeta, PodSpec, build_manifest
+from hooks.ground.k8s.quantities import scale_amount
+from hooks.ground.k8s.types import Json, Manifest, ObjectMeta, PodSpec, ReadManifest, build_manifest
 
 RECREATE: Mapping[str, Json] = {"type": "Recreate"}
 _LONG_SECONDS = 365 * 86_400
+_DELAYING = frozenset({"minReadySeconds", "progressDeadlineSeconds", "paused"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,13 +48,54 @@ def delay_availability(deployment: Manifest, strategy: Mapping[str, Json]) -> Ma
     return {**deployment, "spec": {**spec, **seconds, "strategy": dict(strategy)}}
 
 
+def pause_deployment(deployment: Manifest, live: ReadManifest) -> Manifest:
+    """The Deployment whose ReplicaSets keep their sizes: it has room for all pods that the `live` one has, or wants.
+
+    With room for fewer, its controller would take pods from all of its ReplicaSets.
+
+    Source: Kubernetes, pkg/controller/deployment/sync.go, scale.
+    """
+    spec, status = deployment["spec"], live.get("status") or {}
+    asked = sum(int(status.get(field) or 0) for field in ("availableReplicas", "unavailableReplicas"))
+    more = max(int(status.get("replicas") or 0), asked) - spec["replicas"]
+    strategy = spec["strategy"]
+    if (rolling := strategy.get("rollingUpdate")) and more > 0:
+        surge = max(more, scale_amount(rolling["maxSurge"], spec["replicas"], up=True))
+        strategy = {**strategy, "rollingUpdate": {**rolling, "maxSurge": surge}}
+    return {**deployment, "spec": {**spec, "strategy": strategy, "paused": True}}
+
+
 def restore_availability(deployment: Manifest, strategy: Mapping[str, Json]) -> Manifest:
     """The Deployment as it is built, also if it is what was last applied while its availability was delayed."""
     spec = deployment["spec"]
-    if "minReadySeconds" not in spec:
+    if "minReadySeconds" not in spec and "paused" not in spec:
         return deployment
-    kept = {key: value for key, value in spec.items() if key not in {"minReadySeconds", "progressDeadlineSeconds"}}
+    kept = {key: value for key, value in spec.items() if key not in _DELAYING}
     return {**deployment, "spec": {**kept, "strategy": dict(strategy)}}
+
+
+def keep_groups(found: Manifest, *, kept: int, extra: int) -> Manifest:
+    """The LeaderWorkerSet whose first `kept` groups keep their template, with `extra` groups more, all of the new one.
+
+    How many of the others are replaced at once is not limited: they are those that may go.
+
+    Source: LeaderWorkerSet, pkg/controllers/leaderworkerset_controller.go, rollingUpdateParameters. Groups more by its
+    own `maxSurge` end as soon as only as many are not ready: of one group, with the old one.
+    """
+    spec = found["spec"]
+    replicas = spec["replicas"] + extra
+    rolling = {"partition": kept, "maxSurge": 0, "maxUnavailable": max(1, replicas - kept)}
+    strategy = {"type": "RollingUpdate", "rollingUpdateConfiguration": rolling}
+    return {**found, "spec": {**spec, "replicas": replicas, "rolloutStrategy": strategy}}
+
+
+def release_groups(found: Manifest, replicas: int) -> Manifest:
+    """The LeaderWorkerSet as it is built, also if it is what was last applied while it kept groups."""
+    spec = found["spec"]
+    if "rolloutStrategy" not in spec:
+        return found
+    kept = {key: value for key, value in spec.items() if key != "rolloutStrategy"}
+    return {**found, "spec": {**kept, "replicas": replicas}}
 
 
 def build_deployment(
