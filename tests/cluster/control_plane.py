@@ -36,6 +36,7 @@ AsAccount = Callable[[str], ApiServer]
 USERS = {
     ADMIN: "system:masters",
     "controller-manager": "system:masters",
+    "scheduler": "system:masters",
     "kwok": "system:masters",
     METACONTROLLER: "system:masters",
     CHART_ACCOUNT: "system:serviceaccounts",

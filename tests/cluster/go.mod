@@ -2,11 +2,12 @@ module dynamo-hooks.invalid/tests/cluster
 
 go 1.26.0
 
-// The API server, its controllers, kwok and Helm of the cluster tests; built by binaries.py, never imported.
+// The API server, its controllers, the scheduler, kwok and Helm of the cluster tests; built by binaries.py, never imported.
 tool (
 	helm.sh/helm/v3/cmd/helm
 	k8s.io/kubernetes/cmd/kube-apiserver
 	k8s.io/kubernetes/cmd/kube-controller-manager
+	k8s.io/kubernetes/cmd/kube-scheduler
 	k8s.io/kubernetes/cmd/kubectl
 	sigs.k8s.io/kwok/cmd/kwok
 )

@@ -2,7 +2,7 @@
 
 import time
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from hooks.ground import contract
 from hooks.ground.k8s.conditions import is_pod_ready
@@ -168,6 +168,14 @@ def assert_at_rest(api: ApiClient, *, sets: int) -> None:
 
 def assert_complete(api: ApiClient, since: str, known: Iterable[Manifest]) -> None:
     """After each change of a pod, some generation has a ready pod of each role."""
+    for what, ready in moments(api, since, known):
+        generations = {generation for generation, service in ready if service in ROLES}
+        complete = [one for one in generations if all((one, role) in ready for role in ROLES)]
+        assert complete, f"after {what} only {sorted(ready)} are ready"
+
+
+def moments(api: ApiClient, since: str, known: Iterable[Manifest]) -> Iterator[tuple[str, Counter[tuple[str, str]]]]:
+    """After each change of a pod what happened, and how many ready pods each generation has of each service."""
     pods = {pod["metadata"]["uid"]: pod for pod in known}
     seen = 0
     for happened in api.watch("v1", "Pod", since, 2):
@@ -178,12 +186,10 @@ def assert_complete(api: ApiClient, since: str, known: Iterable[Manifest]) -> No
         pods[pod["metadata"]["uid"]] = pod
         if happened["type"] == "DELETED":
             del pods[pod["metadata"]["uid"]]
-        ready = {
+        ready = Counter(
             (labels_of(one).get(contract.LABEL_WORKER_HASH, ""), service_of(one))
             for one in pods.values()
             if is_pod_ready(one) and not is_deleting(one)
-        }
-        generations = {generation for generation, service in ready if service in ROLES}
-        complete = [one for one in generations if all((one, role) in ready for role in ROLES)]
-        assert complete, f"after {happened['type']} of {pod['metadata']['name']} only {sorted(ready)} are ready"
+        )
+        yield f"{happened['type']} of {pod['metadata']['name']}", ready
     assert seen > len(ROLES)

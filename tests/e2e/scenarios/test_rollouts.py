@@ -124,6 +124,34 @@ def test_new_decode_never_starts(bench: Bench, api: ApiClient, graph: Manifest, 
     assert not found.failures, "no chat fails"
 
 
+def test_canary_serves_beside_the_old_set_and_goes_on(
+    bench: Bench, api: ApiClient, graph: Manifest, tag: str, report: Report
+) -> None:
+    for role in ROLES:
+        graph["spec"]["services"][role]["replicas"] = 2
+    serve(bench, api, graph)
+    old = workers(api)
+    with trickling(api, NAME, CLIENTS) as found:
+        steer(api, "1")
+        change(api, graph, 32)
+        with explained(bench, api):
+            wait_for(lambda: len(ready_workers(api) - old) == len(ROLES), "one new set is ready", 180)
+            until = time.monotonic() + LOOKED_SECONDS
+            wait_for(lambda: time.monotonic() > until, "a while goes by", 2 * LOOKED_SECONDS)
+            assert len(workers(api) - old) == len(ROLES), "more than the canary is new"
+            assert len(workers(api) & old) >= len(ROLES), "no old set is left"
+            steer(api, None)
+            wait_for(lambda: not old & workers(api), "all workers are new", 180)
+        wait_until_over(bench, api)
+    judge(found, f"{tag}, one of two sets is tried first", report)
+    assert not found.failures, "no chat fails"
+
+
+def steer(api: ApiClient, canary: str | None) -> None:
+    annotations = {contract.ANNOTATION_ROLLOUT_CANARY: canary}
+    api.patch(DYNAMO, GRAPH, NAME, {"metadata": {"annotations": annotations}})
+
+
 def unchanged(graph: Manifest) -> Manifest:
     """The services as they were; a merge patch takes away what was added."""
     services = {role: dict(graph["spec"]["services"][role]) for role in ROLES}
