@@ -117,11 +117,7 @@ def describe_rollout(root: Manifest, objects: ObjectTree) -> str:
     if not phase:
         return ""
     said = [str(entry.get("runtimeNamespace") or "") for entry in (status.get("services") or {}).values()]
-    pods: dict[str, list[Manifest]] = {}
-    for one in objects.descendants(root):
-        labels = one["metadata"].get("labels") or {}
-        if gvk_of(one) == kinds.POD and labels.get(contract.LABEL_COMPONENT_TYPE) in contract.WORKER_TYPES:
-            pods.setdefault(labels.get(contract.LABEL_WORKER_HASH, ""), []).append(one)
+    pods = find_generations(root, objects)
     old = {suffix for suffix in pods if any(name.endswith(f"-{suffix}") for name in said if suffix)}
     new = pods.keys() - old - {""} or pods.keys() - old
     return f"{phase}: " + ", ".join(
@@ -129,6 +125,16 @@ def describe_rollout(root: Manifest, objects: ObjectTree) -> str:
         f"{sum(map(is_pod_ready, found))}/{len(found)} pods ready"
         for suffix, found in sorted(pods.items(), key=lambda item: (item[0] not in new, item[0]))
     )
+
+
+def find_generations(root: Manifest, objects: ObjectTree) -> dict[str, list[Manifest]]:
+    """By generation the pods of a graph's workers; "" are those without a generation."""
+    pods: dict[str, list[Manifest]] = {}
+    for one in objects.descendants(root):
+        labels = one["metadata"].get("labels") or {}
+        if gvk_of(one) == kinds.POD and labels.get(contract.LABEL_COMPONENT_TYPE) in contract.WORKER_TYPES:
+            pods.setdefault(labels.get(contract.LABEL_WORKER_HASH, ""), []).append(one)
+    return pods
 
 
 def describe_model(model: Manifest) -> Iterator[tuple[str, str]]:
