@@ -8,8 +8,10 @@ import click
 
 from hooks.server.clients.api_server import Refused
 from hooks.tools.cli.cluster_options import Connection
+from hooks.tools.cli.kubectl.restart import warn_if_nobody_acts
 from hooks.tools.cli.kubectl.steering import Steered, is_count, pause_rollout, resume_rollout, try_canary
 from hooks.tools.cli.kubectl.target import Target, find_graph, graph_options, open_graph
+from hooks.tools.cli.kubectl.undoing import describe_steering, list_history, show_revision, undo_rollout
 from hooks.tools.cli.refusals import describe_refusal
 from hooks.tools.offline.manifests.writing import guard_output
 from hooks.tools.operating.live_tree import read_tree
@@ -25,7 +27,8 @@ _ENDED = frozenset({Standing.DONE, Standing.STALLED, Standing.FAILED})
 Examples:
   kubectl dynamo rollout status llm --watch
   kubectl dynamo rollout canary llm --pods 1    before or after the change
-  kubectl dynamo rollout resume llm"""
+  kubectl dynamo rollout resume llm
+  kubectl dynamo rollout undo llm               back to the spec before"""
 )
 @click.pass_context
 def rollout(called: click.Context) -> None:
@@ -105,6 +108,36 @@ def canary(*, name: str, namespace: str, connection: Connection, pods: str) -> N
         )
     with open_graph(connection, namespace, name) as target:
         _tell(try_canary(target, pods))
+
+
+@rollout.command()
+@graph_options
+@click.option("--revision", metavar="N", type=click.IntRange(min=1), help="Show the spec of this revision.")
+def history(*, name: str, namespace: str, connection: Connection, revision: int | None) -> None:
+    """List the specs that the graph had: number, since when, the generation of its workers, changed fields.
+
+    Restarts, and changes of replicas or of scaling adapters alone, are no revision. Nothing in the cluster is changed.
+    """
+    with open_graph(connection, namespace, name) as target, guard_output():
+        click.echo(show_revision(target, revision) if revision else list_history(target))
+
+
+@rollout.command()
+@graph_options
+@click.option("--to-revision", metavar="N", type=click.IntRange(min=1), help="Default: the one before the present.")
+@click.option("-y", "--yes", "is_sure", is_flag=True, help="Ask no question.")
+def undo(*, name: str, namespace: str, connection: Connection, to_revision: int | None, is_sure: bool) -> None:
+    """Write an earlier spec of the graph back, as `history` lists them.
+
+    Replicas, scaling adapters and spec.restart stay as they are. Workers go back in complete sets, as with any change.
+    A pause and a canary would hold them, so these are removed, after a question.
+    """
+    with open_graph(connection, namespace, name) as target:
+        question = describe_steering(target)
+        if question and not is_sure:
+            click.confirm(question, abort=True)
+        _tell(undo_rollout(target, to_revision))
+        warn_if_nobody_acts(target)
 
 
 def _tell(steered: Steered) -> None:

@@ -62,7 +62,7 @@ def resume_rollout(target: Target) -> Steered:
     follows = (
         "the rollout goes on to its end" if _rolls(target) else "nothing rolls now; the next rollout does not wait"
     )
-    done = (f"graph {target.name}: {follows}", f"follow it with: {_command(target, 'status')} --watch")
+    done = (f"graph {target.name}: {follows}", f"follow it with: {name_command(target, 'status')} --watch")
     return Steered(done=done, warnings=warnings)
 
 
@@ -83,7 +83,7 @@ def try_canary(target: Target, count: str) -> Steered:
     paused = (
         (f"it is paused too, and stands until {_resume(target)}, which ends both",) if is_paused(target.graph) else ()
     )
-    then = f"{_resume(target)} goes on, {_command(target, 'undo')} goes back"
+    then = f"{_resume(target)} goes on, {name_command(target, 'undo')} goes back"
     return Steered(done=(f"graph {target.name}: {follows}", *paused, then), warnings=warnings)
 
 
@@ -118,8 +118,9 @@ def _rolls(target: Target) -> bool:
 
 
 def _resume(target: Target) -> str:
-    return _command(target, "resume")
+    return name_command(target, "resume")
 
 
-def _command(target: Target, name: str) -> str:
+def name_command(target: Target, name: str) -> str:
+    """`kubectl dynamo rollout status llm -n default`."""
     return f"kubectl dynamo rollout {name} {target.name} -n {target.namespace}"

@@ -15,10 +15,11 @@ from hooks.tools.offline.simulator.resources import REPLICA_SET
 from hooks.tools.offline.simulator.store import ref_of
 from hooks.tools.offline.simulator.workloads.pods import phase_of
 from hooks.tools.offline.simulator.workloads.references import Reference
+from hooks.wire.metacontroller.controllers import RECORDS
 
 
 class ObjectTree:
-    """All objects of a cluster at one moment, by controlling owner.
+    """All objects of a cluster at one moment, by controlling owner; records of what was are left out.
 
     `missing` says by the uid of a pod which object it waits for, and `troubles` why a started pod is never ready.
     """
@@ -36,7 +37,7 @@ class ObjectTree:
         for obj in objects:
             self.by_uid[obj["metadata"]["uid"]] = obj
             owner = controller_of(obj)
-            if owner is not None:
+            if owner is not None and gvk_of(obj) not in RECORDS:
                 self._children.setdefault(str(owner.get("uid")), []).append(obj)
 
     def children(self, obj: Manifest) -> list[Manifest]:
