@@ -1,4 +1,4 @@
-"""The history of a graph under a real Metacontroller: specs are recorded, undo goes back, nothing is written at rest."""
+"""The history of a graph under a real Metacontroller: specs are recorded, undo goes back, at rest nobody writes."""
 
 from collections.abc import Iterator
 from typing import Any

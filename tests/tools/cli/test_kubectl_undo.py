@@ -1,6 +1,6 @@
 """`kubectl dynamo rollout history` and `undo` with a simulated cluster, whose hooks record the specs."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
@@ -167,7 +167,8 @@ def test_undo_does_not_overwrite_what_others_write_meanwhile(
     world: SimulatedCluster, played: PlayedCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     edit(world, "1")
-    find, others = PlayedCluster.find, iter(({"metadata": {"labels": {"turn": "1"}}}, {"spec": {"envs": []}}))
+    others: Iterator[Manifest] = iter(({"metadata": {"labels": {"turn": "1"}}}, {"spec": {"envs": []}}))
+    find = PlayedCluster.find
 
     def find_then_change(self: PlayedCluster, *place: Any) -> Any:
         found, other = find(self, *place), next(others, None)
