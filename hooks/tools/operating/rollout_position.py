@@ -11,9 +11,8 @@ from hooks.ground.k8s.messages import one_line
 from hooks.ground.k8s.types import Json, Manifest, ReadManifest, annotations_of, name_of
 from hooks.tools.offline.simulation.trees import ObjectTree, describe_rollout, find_generations, is_ready
 from hooks.wire.metacontroller.processing import find_unprocessed
+from hooks.wire.policy.rollout_wishes import read_wishes
 
-PAUSED = "true"
-"""The value of the annotation that pauses a rollout."""
 _LONGEST = 500
 _LOST = frozenset({contract.VALIDATION_FAILED, contract.NO_ORCHESTRATOR, "failed_to_reconcile_the_resources"})
 """Reasons of `Ready` with which nothing goes on before the spec changes."""
@@ -39,16 +38,6 @@ class Position:
     def text(self) -> str:
         """The lines as one text."""
         return "\n".join(self.lines)
-
-
-def is_paused(graph: ReadManifest) -> bool:
-    """Whether the graph's rollouts are paused."""
-    return annotations_of(graph).get(contract.ANNOTATION_ROLLOUT_PAUSED) == PAUSED
-
-
-def find_canary(graph: ReadManifest) -> str:
-    """`2` or `25%`, of how many complete sets the new generation gets; empty without a canary."""
-    return str(annotations_of(graph).get(contract.ANNOTATION_ROLLOUT_CANARY) or "")
 
 
 def find_position(graph: Manifest, objects: ObjectTree, now: datetime) -> Position:
@@ -97,10 +86,11 @@ def _describe(graph: Manifest, objects: ObjectTree, standing: Standing) -> str:
 
 
 def _describe_steering(graph: ReadManifest) -> Iterator[str]:
-    if is_paused(graph):
+    wishes = read_wishes(annotations_of(graph))
+    if wishes.is_paused:
         yield f"  paused by the annotation {contract.ANNOTATION_ROLLOUT_PAUSED}"
-    if canary := find_canary(graph):
-        yield f"  canary: {canary} of the new generation, by the annotation {contract.ANNOTATION_ROLLOUT_CANARY}"
+    if wishes.canary:
+        yield f"  canary: {wishes.canary} of the new generation, by the annotation {contract.ANNOTATION_ROLLOUT_CANARY}"
 
 
 def _describe_ready(graph: Manifest, standing: Standing) -> Iterator[str]:

@@ -9,13 +9,14 @@ import click
 from hooks.server.clients.api_server import Refused
 from hooks.tools.cli.cluster_options import Connection
 from hooks.tools.cli.kubectl.restart import warn_if_nobody_acts
-from hooks.tools.cli.kubectl.steering import Steered, is_count, pause_rollout, resume_rollout, try_canary
+from hooks.tools.cli.kubectl.steering import Steered, pause_rollout, resume_rollout, try_canary
 from hooks.tools.cli.kubectl.target import Target, find_graph, graph_options, open_graph
 from hooks.tools.cli.kubectl.undoing import describe_steering, list_history, show_revision, undo_rollout
 from hooks.tools.cli.refusals import describe_refusal
 from hooks.tools.offline.manifests.writing import guard_output
 from hooks.tools.operating.live_tree import read_tree
 from hooks.tools.operating.rollout_position import Position, Standing, find_position
+from hooks.wire.policy.rollout_wishes import is_canary
 
 _SECONDS = 2.0
 _INTERRUPTED = 130
@@ -102,10 +103,8 @@ def canary(*, name: str, namespace: str, connection: Connection, pods: str) -> N
     A set is a pod of each worker, in the ratio of their replicas. It serves beside the old generation. `resume` goes on
     with the rollout.
     """
-    if not is_count(pods):
-        raise click.BadParameter(
-            f"{pods!r} is neither a number from 1 nor a percentage from 1% to 100%", param_hint="--pods"
-        )
+    if not is_canary(pods):
+        raise click.BadParameter(f"{pods!r} is neither a number from 1 nor a percentage to 100%", param_hint="--pods")
     with open_graph(connection, namespace, name) as target:
         _tell(try_canary(target, pods))
 

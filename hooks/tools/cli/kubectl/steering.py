@@ -1,6 +1,5 @@
 """`kubectl dynamo rollout pause|resume|canary`: annotations of a graph, which manifests in Git can have too."""
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -10,9 +9,8 @@ from hooks.ground.problems import METADATA, Key
 from hooks.tools.cli.kubectl.restart import change_graph
 from hooks.tools.cli.kubectl.target import NotPossible, Target
 from hooks.tools.operating.keepers import warn_of_keepers
-from hooks.tools.operating.rollout_position import PAUSED, find_canary, is_paused
+from hooks.wire.policy.rollout_wishes import read_wishes
 
-_COUNT = re.compile(r"[1-9][0-9]{0,5}|([1-9][0-9]?|100)%")
 _GROVE = "Grove"
 """`status.path` of a graph whose pods run in a PodCliqueSet."""
 
@@ -25,11 +23,6 @@ class Steered:
     warnings: tuple[str, ...] = ()
 
 
-def is_count(text: str) -> bool:
-    """Whether the text is a number of sets from 1, or a percentage from 1% to 100%."""
-    return _COUNT.fullmatch(text) is not None
-
-
 def pause_rollout(target: Target) -> Steered:
     """Pause the rollouts of the graph.
 
@@ -38,9 +31,9 @@ def pause_rollout(target: Target) -> Steered:
         Refused: the API server refuses.
     """
     _check_workers(target)
-    if is_paused(target.graph):
+    if read_wishes(annotations_of(target.graph)).is_paused:
         raise NotPossible(f"the rollout of graph {target.name} is paused already; {_resume(target)} goes on")
-    warnings = _annotate(target, {contract.ANNOTATION_ROLLOUT_PAUSED: PAUSED})
+    warnings = _annotate(target, {contract.ANNOTATION_ROLLOUT_PAUSED: "true"})
     stands = "the pods of each generation of workers stay as many as they are"
     follows = stands if _rolls(target) else f"nothing rolls now; once workers change, {stands}"
     done = (f"graph {target.name}: rollouts are paused: {follows}", f"{_resume(target)} goes on")
@@ -74,15 +67,14 @@ def try_canary(target: Target, count: str) -> Steered:
         Refused: the API server refuses.
     """
     _check_workers(target)
-    if find_canary(target.graph) == count:
+    wishes = read_wishes(annotations_of(target.graph))
+    if wishes.canary == count:
         raise NotPossible(f"the rollout of graph {target.name} has a canary of {count} already; there is nothing to do")
     warnings = _annotate(target, {contract.ANNOTATION_ROLLOUT_CANARY: count})
     sets = "of the complete sets" if count.endswith("%") else "complete set" if count == "1" else "complete sets"
     gets = f"the new generation of workers gets {count} {sets}, and waits"
     follows = gets if _rolls(target) else f"nothing rolls now; once workers change, {gets}"
-    paused = (
-        (f"it is paused too, and stands until {_resume(target)}, which ends both",) if is_paused(target.graph) else ()
-    )
+    paused = (f"it is paused too, and stands until {_resume(target)}, which ends both",) if wishes.is_paused else ()
     then = f"{_resume(target)} goes on, {name_command(target, 'undo')} goes back"
     return Steered(done=(f"graph {target.name}: {follows}", *paused, then), warnings=warnings)
 
