@@ -1,6 +1,7 @@
 """`kubectl dynamo rollout history` and `undo` with a simulated cluster, whose hooks record the specs."""
 
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,17 +11,22 @@ from yaml import safe_load
 from hooks.ground import contract
 from hooks.ground.k8s import kinds
 from hooks.ground.k8s.types import Manifest, annotations_of
+from hooks.language.versions import convert
 from hooks.tools.cli.kubectl import restart as restart_module
 from hooks.tools.cli.kubectl.main import group
 from hooks.tools.offline.simulation.trees import is_ready
+from hooks.tools.offline.simulator.client import merge_patch
 from hooks.tools.offline.simulator.cluster import SimulatedCluster
 from hooks.tools.operating.graph_history import restore
-from hooks.wire.policy.spec_revisions import KEPT_ANNOTATION
+from hooks.wire.policy.spec_revisions import KEPT_ANNOTATION, pack, unpack
 from tests import make
 from tests.tools.cli.test_kubectl import graph, run, said, use
 from tests.tools.cli.test_kubectl_rollout import CANARY, PAUSED, WORKERS, annotations, change, rollout, written_by
 from tests.tools.offline.simulator.hooked import build_cluster
 from tests.tools.operating.migration.played_cluster import PlayedCluster, play
+
+EXAMPLES = Path(__file__).parents[3] / "examples"
+ENVS = [{"name": "A", "value": "1"}]
 
 
 @pytest.fixture
@@ -235,3 +241,21 @@ def test_status_tree_shows_no_revisions(world: SimulatedCluster, played: PlayedC
     assert revisions(world)
     assert "ControllerRevision" not in run("status", "llm").stdout
     assert played.writes == []
+
+
+@pytest.mark.parametrize("name", ["vllm-disagg", "vllm-disagg-planner", "trtllm-disagg-multinode"])
+def test_graph_that_is_stored_as_v1beta1_gets_its_whole_spec_again(name: str) -> None:
+    """The hooks and the command see it as v1alpha1; what that cannot say is in an annotation."""
+    earlier = convert(safe_load((EXAMPLES / f"{name}.yaml").read_text()), "v1beta1")
+    first, *others = earlier["spec"]["components"]
+    only_beta = {"metadata": {"generateName": "x-"}, "spec": {"containers": [{"name": "main", "image": "r:1.6.1"}]}}
+    earlier = {**earlier, "spec": {**earlier["spec"], "components": [{**first, "podTemplate": only_beta}, *others]}}
+    later = {**earlier, "spec": {**earlier["spec"], "components": [{**first, "replicas": 1}, *others], "envs": ENVS}}
+    recorded = unpack(pack(convert(earlier, "v1alpha1")))
+    present = convert(later, "v1alpha1")
+    assert recorded["annotations"].keys() == {KEPT_ANNOTATION}
+    restored = convert(merge_patch(present, restore(present, recorded)), "v1beta1")
+    assert restored["spec"]["components"][1:] == earlier["spec"]["components"][1:]
+    assert restored["spec"]["components"][0] == {**earlier["spec"]["components"][0], "replicas": 1}
+    assert {**restored["spec"], "components": []} == {**earlier["spec"], "components": []}
+    assert restored["metadata"].get("annotations") == earlier["metadata"].get("annotations")
