@@ -63,6 +63,7 @@ Where is …?
 * the pace of a rollout in complete sets: hooks/graph/change/complete_sets.py, hooks/wire/policy/rollout_pace.py
 * what a rollout does now, and how a person steers it: hooks/graph/change/pacing.py, hooks/wire/policy/rollout_wishes.py
 * a restart: hooks/graph/change/restart.py
+* the history of a graph's spec: hooks/graph/change/revisions.py, hooks/wire/policy/spec_revisions.py
 * which changes of a condition are Events: hooks/component/report/events.py, hooks/graph/report/events.py
 * the states of a request: hooks/request/spec/phases.py
 * what a profiler gets, and what it answers: hooks/request/spec/profiler_spec.py, hooks/request/seen/profiler_output.py

@@ -58,7 +58,7 @@ TOOLS = ("hooks.tools", "hooks.testing")
 SEES_V1BETA1 = frozenset(
     {"hooks.server.admission.conversion", "hooks.server.admission.conversion_wire", "hooks.server.admission.written"}
     | {"hooks.component.spec.beta_fields", "hooks.request.seen.generated_graph", "hooks.request.spec.beta_spec"}
-    | {"hooks.request.plan.finished_graph", "hooks.request.spec.graph_overrides"}
+    | {"hooks.request.plan.finished_graph", "hooks.request.spec.graph_overrides", "hooks.wire.policy.spec_revisions"}
 )
 """What of the operator converts objects: the edges, what a conversion left in annotations, and a profiler's output.
 

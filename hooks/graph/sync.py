@@ -10,6 +10,7 @@ from hooks.graph.change.new_defaults import Holding, hold_graph
 from hooks.graph.change.pacing import pace_children, plan_rollout
 from hooks.graph.change.planning import GraphGrounds, decide_generation, plan_on, read_valid
 from hooks.graph.change.restart import RestartPlan, advance, observe_restart_ids, plan_restart
+from hooks.graph.change.revisions import add_revisions
 from hooks.graph.change.shares import REGISTERS_IN
 from hooks.graph.plan.graph import GraphPlan
 from hooks.graph.plan.pool_selector import choose_selector
@@ -73,7 +74,7 @@ def sync(request: SyncRequest, facts: Facts) -> SyncAnswer:
     )
     reads = plan_reads(request, plan, progress, seen=seen, facts=facts)
     return SyncAnswer(
-        children=planned.children,
+        children=add_revisions(planned.children, request, parent_key, suffix=planned.suffix, settings=facts.settings),
         status=status,
         queries=reads.queries,
         later=reads.later,
@@ -103,9 +104,13 @@ def customize(request: CustomizeRequest, facts: Facts) -> list[RelatedRule]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Planned:
-    """The plan of a sync, its children, the restart, and how far the plan's children have come."""
+    """The plan of a sync, its children, the restart, and how far the plan's children have come.
+
+    `suffix` is the generation of the workers.
+    """
 
     plan: GraphPlan
+    suffix: str
     children: Children
     restart: RestartPlan
     progress: GraphProgress
@@ -154,7 +159,7 @@ def _measure(
     held = build_held_condition(request.parent, _name_held(holding, seen))
     progress = replace(measure_graph(plan, seen, applied, waiting=generation.waiting), held=held, rollout=rollout)
     children = keep_ending(children, plan, request, seen=seen, unready=progress.unready)
-    return _Planned(plan=plan, children=children, restart=restart, progress=progress)
+    return _Planned(plan=plan, suffix=generation.suffix, children=children, restart=restart, progress=progress)
 
 
 def _name_held(holding: Holding, seen: ObservedGraph) -> frozenset[str]:

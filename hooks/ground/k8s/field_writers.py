@@ -17,15 +17,22 @@ def find_writer(managed_fields: Json, path: FieldPath) -> str:
     If a writer changes a value, the record of the one before ends. An API server writes only records that can be read;
     another one is no record.
     """
-    entries = (
-        [entry for entry in managed_fields if isinstance(entry, Mapping)] if isinstance(managed_fields, list) else []
-    )
-    found = [entry for entry in entries if _has(entry.get("fieldsV1"), path.parts)]
+    found = _find_records(managed_fields, path)
     if not found:
         return ""
     last = max(found, key=lambda entry: str(entry.get("time") or ""))
     below = f" (subresource {last['subresource']})" if last.get("subresource") else ""
     return f"{last.get('manager') or 'a writer without a name'}{below}"
+
+
+def find_managers(managed_fields: Json, path: FieldPath) -> frozenset[str]:
+    """The names of all that wrote the field, or something below it, and whose record has not ended."""
+    return frozenset(str(entry.get("manager") or "") for entry in _find_records(managed_fields, path))
+
+
+def _find_records(managed_fields: Json, path: FieldPath) -> list[Mapping[str, Json]]:
+    entries = managed_fields if isinstance(managed_fields, list) else []
+    return [entry for entry in entries if isinstance(entry, Mapping) and _has(entry.get("fieldsV1"), path.parts)]
 
 
 def _has(fields: Json, parts: tuple[str | int, ...]) -> bool:

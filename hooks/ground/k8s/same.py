@@ -4,18 +4,19 @@ A call's parsed objects, and the children of a cached plan, are the same objects
 would cost as much as what the caches save.
 """
 
-from hooks.ground.k8s.types import ReadManifest
+from typing import Generic, TypeVar
 
+V = TypeVar("V")
 MAX_REMEMBERED = 128
 """About as many as the objects whose parsed values are kept: a cache by identity then keeps few others in memory."""
 
 
-class ByIdentity:
+class ByIdentity(Generic[V]):
     """An object as a key; the cache refers to it, so no other object gets its identity."""
 
     __slots__ = ("value",)
 
-    def __init__(self, value: ReadManifest) -> None:
+    def __init__(self, value: V) -> None:
         self.value = value
 
     def __hash__(self) -> int:

@@ -99,6 +99,9 @@ class Settings(BaseModel):
         description="when workloads take new defaults of the hooks that restart their pods: at the `next-change` of "
         "their spec, or `now`; a parent's annotation overrides it",
     )
+    revision_history: int = Field(
+        5, ge=0, le=20, description="specs that are kept of each graph, for `kubectl dynamo rollout undo`; 0 keeps none"
+    )
     explain_pods: Switch = Field(
         Switch.ON, description="read pods, and what has a missing child's name, to report why something is not ready"
     )

@@ -136,7 +136,7 @@ def observe_endpoints(slices: Iterable[ReadManifest], port: int, rule: AddressRu
 
 
 @lru_cache(maxsize=MAX_REMEMBERED)
-def _observe_endpoints(slices: tuple[ByIdentity, ...], port: int, rule: AddressRule) -> SeenEndpoints:
+def _observe_endpoints(slices: tuple[ByIdentity[ReadManifest], ...], port: int, rule: AddressRule) -> SeenEndpoints:
     """The endpoints of the same slices once: those of most calls are the parsed objects of the call before."""
     seen = tuple(
         address

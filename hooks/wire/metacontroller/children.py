@@ -17,7 +17,7 @@ import orjson
 from hooks.ground import contract
 from hooks.ground.errors import ChildTooLarge, InvalidAnswer, UndeclaredKinds
 from hooks.ground.k8s.same import ByIdentity
-from hooks.ground.k8s.types import GroupVersionKind, Json, Manifest, gvk_of, name_of
+from hooks.ground.k8s.types import GroupVersionKind, Json, Manifest, ReadManifest, gvk_of, name_of
 
 MAX_CHILD_BYTES = 200 * 1024
 """Metacontroller stores each child in an annotation of the child; all annotations together may have 256 KiB."""
@@ -35,7 +35,7 @@ _OPTIONS = orjson.OPT_SORT_KEYS | orjson.OPT_PASSTHROUGH_DATETIME | orjson.OPT_P
 class ChildPlace:
     """Where a wanted child is in a request; `namespace` is empty for that of the parent."""
 
-    same: ByIdentity
+    same: ByIdentity[ReadManifest]
     kind: GroupVersionKind
     name: str
     namespace: str

@@ -34,6 +34,8 @@ OPTIONAL_KINDS: Mapping[str, OptionalKind] = {
     name: OptionalKind(kind=kind, related=RELATED.get(name, ())) for name, kind in OPTIONAL.items()
 }
 """Child kinds that controllers declare only in clusters with their CRDs; the names are those of `--with`."""
+RECORDS = frozenset({kinds.CONTROLLER_REVISION})
+"""Child kinds whose objects only record what was: nothing runs by them, and commands on manifests leave them out."""
 OPTIONAL_CHILD_KINDS = tuple(OPTIONAL.values())
 STRATEGIES = {
     parent: {kind: Strategy(name) for kind, name in {**children, **IF_INSTALLED.get(parent, {})}.items()}
@@ -52,13 +54,14 @@ def strategy_of(parent: GroupVersionKind, kind: GroupVersionKind) -> Strategy | 
 
 
 def declared_by(parent: GroupVersionKind, installed: Iterable[str] = ()) -> tuple[GroupVersionKind, ...]:
-    """The child kinds that a kind's controller declares; `installed` are keys of `OPTIONAL_KINDS`."""
+    """The child kinds that a kind's controller declares, without records; `installed` are keys of `OPTIONAL_KINDS`."""
     return _declared_by(parent, frozenset(installed))
 
 
 def _declared_by(parent: GroupVersionKind, installed: frozenset[str]) -> tuple[GroupVersionKind, ...]:
     there = {OPTIONAL.get(name) for name in installed}
-    return (*ALWAYS.get(parent, ()), *(kind for kind in IF_INSTALLED.get(parent, ()) if kind in there))
+    always = (kind for kind in ALWAYS.get(parent, ()) if kind not in RECORDS)
+    return (*always, *(kind for kind in IF_INSTALLED.get(parent, ()) if kind in there))
 
 
 def declared_kinds(installed: Iterable[str] = ()) -> tuple[GroupVersionKind, ...]:
@@ -81,4 +84,4 @@ def can_use_leader_worker_sets(declared: Container[GroupVersionKind]) -> bool:
 
 
 CHILD_KINDS = declared_kinds(OPTIONAL)
-"""Every kind that a child can have."""
+"""Every kind that a child can have, but for records."""

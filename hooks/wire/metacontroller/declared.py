@@ -13,6 +13,7 @@ ALWAYS: Mapping[GroupVersionKind, Mapping[GroupVersionKind, str]] = {
         kinds.SECRET: "InPlace",
         kinds.SERVICE_ACCOUNT: "InPlace",
         kinds.SERVICE: "InPlace",
+        kinds.CONTROLLER_REVISION: "InPlace",
         kinds.INGRESS: "InPlace",
         contract.COMPONENT: "InPlace",
         contract.SCALING_ADAPTER: "OnDelete",

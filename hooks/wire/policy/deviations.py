@@ -137,7 +137,7 @@ def _compare_fixed(wanted: ReadManifest, live: ReadManifest) -> Deviation | None
 
 
 @lru_cache(maxsize=MAX_REMEMBERED)
-def _compare(returned: ByIdentity, same: ByIdentity) -> Deviation | None:
+def _compare(returned: ByIdentity[ReadManifest], same: ByIdentity[ReadManifest]) -> Deviation | None:
     """Compare two objects once: plans and parsed objects are cached, so most calls have the same two."""
     wanted, live = _without_marks(returned.value), same.value
     kind, name, applied = gvk_of(wanted), name_of(wanted), read_last_applied(live)

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from hooks.ground.k8s.field_writers import find_writer
+from hooks.ground.k8s.field_writers import find_managers, find_writer
 from hooks.ground.problems import HERE, SPEC, FieldPath, Key
 
 
@@ -42,6 +42,12 @@ IMAGE = SPEC / "template.spec.containers" / Key("main") / "image"
 def test_last_writer_of_a_field_is_named(path: FieldPath, writer: str) -> None:
     assert find_writer(RECORDS, path) == writer
     assert find_writer(RECORDS[::-1], path) == writer
+
+
+def test_all_that_wrote_something_below_a_field_are_named() -> None:
+    assert find_managers(RECORDS, HERE / "metadata") == {"early", "late"}
+    assert find_managers(RECORDS, SPEC) == {"metacontroller", "kube-controller-manager", "ports"}
+    assert find_managers(RECORDS, SPEC / "none") == frozenset()
 
 
 def test_without_records_nobody_is_named() -> None:

@@ -58,6 +58,7 @@ def test_graph_declares_what_every_cluster_has() -> None:
         "secrets": "InPlace",
         "serviceaccounts": "InPlace",
         "services": "InPlace",
+        "controllerrevisions": "InPlace",
         "ingresses": "InPlace",
         "dynamocomponentdeployments": "InPlace",
         "dynamographdeploymentscalingadapters": "OnDelete",

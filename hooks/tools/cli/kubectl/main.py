@@ -16,6 +16,7 @@ _OWN = {
     "why": "Say in one sentence why a graph is not ready.",
     "logs": "Print the logs of a graph's pods, or of those of some services.",
     "restart": "Restart a graph, or some of its services.",
+    "rollout": "Watch, pause, resume, try on a part: how workers go from one generation to the next.",
     "scale": "Set the replicas of a service, through its scaling adapter where it has one.",
 }
 
@@ -28,7 +29,7 @@ class PluginGroup(LazyGroup):
         **{name: LazyGroup.modules[name] for name in _BORROWED if name in LazyGroup.modules},
     }
     sections: ClassVar[dict[str, tuple[str, ...]]] = {
-        "Change a graph": ("restart", "scale"),
+        "Change a graph": ("restart", "rollout", "scale"),
         "Compare, explain": _BORROWED,
     }
     first_section = "Look at graphs"

@@ -55,8 +55,8 @@ def _namespace_of(context: click.Context, cluster: "Cluster") -> str:
 
 def _given(context: click.Context, name: str) -> object:
     """An option, given after the command or before it; while a shell completes, no command has run to pass it on."""
-    before = context.parent.params if context.parent else {}
-    return context.params.get(name) or before.get(name)
+    before = _given(context.parent, name) if context.parent else None
+    return context.params.get(name) or before
 
 
 def _complete(context: click.Context, incomplete: str, read: "Callable[[Cluster], Iterable[str]]") -> list[str]:

@@ -15,10 +15,11 @@ from hooks.tools.offline.simulator.resources import REPLICA_SET
 from hooks.tools.offline.simulator.store import ref_of
 from hooks.tools.offline.simulator.workloads.pods import phase_of
 from hooks.tools.offline.simulator.workloads.references import Reference
+from hooks.wire.metacontroller.controllers import RECORDS
 
 
 class ObjectTree:
-    """All objects of a cluster at one moment, by controlling owner.
+    """All objects of a cluster at one moment, by controlling owner; records of what was are left out.
 
     `missing` says by the uid of a pod which object it waits for, and `troubles` why a started pod is never ready.
     """
@@ -36,7 +37,7 @@ class ObjectTree:
         for obj in objects:
             self.by_uid[obj["metadata"]["uid"]] = obj
             owner = controller_of(obj)
-            if owner is not None:
+            if owner is not None and gvk_of(obj) not in RECORDS:
                 self._children.setdefault(str(owner.get("uid")), []).append(obj)
 
     def children(self, obj: Manifest) -> list[Manifest]:
@@ -117,11 +118,7 @@ def describe_rollout(root: Manifest, objects: ObjectTree) -> str:
     if not phase:
         return ""
     said = [str(entry.get("runtimeNamespace") or "") for entry in (status.get("services") or {}).values()]
-    pods: dict[str, list[Manifest]] = {}
-    for one in objects.descendants(root):
-        labels = one["metadata"].get("labels") or {}
-        if gvk_of(one) == kinds.POD and labels.get(contract.LABEL_COMPONENT_TYPE) in contract.WORKER_TYPES:
-            pods.setdefault(labels.get(contract.LABEL_WORKER_HASH, ""), []).append(one)
+    pods = find_generations(root, objects)
     old = {suffix for suffix in pods if any(name.endswith(f"-{suffix}") for name in said if suffix)}
     new = pods.keys() - old - {""} or pods.keys() - old
     return f"{phase}: " + ", ".join(
@@ -129,6 +126,16 @@ def describe_rollout(root: Manifest, objects: ObjectTree) -> str:
         f"{sum(map(is_pod_ready, found))}/{len(found)} pods ready"
         for suffix, found in sorted(pods.items(), key=lambda item: (item[0] not in new, item[0]))
     )
+
+
+def find_generations(root: Manifest, objects: ObjectTree) -> dict[str, list[Manifest]]:
+    """By generation the pods of a graph's workers; "" are those without a generation."""
+    pods: dict[str, list[Manifest]] = {}
+    for one in objects.descendants(root):
+        labels = one["metadata"].get("labels") or {}
+        if gvk_of(one) == kinds.POD and labels.get(contract.LABEL_COMPONENT_TYPE) in contract.WORKER_TYPES:
+            pods.setdefault(labels.get(contract.LABEL_WORKER_HASH, ""), []).append(one)
+    return pods
 
 
 def describe_model(model: Manifest) -> Iterator[tuple[str, str]]:

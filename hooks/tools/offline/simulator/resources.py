@@ -41,6 +41,7 @@ BUILT_IN = (
     _builtin(kinds.POD, status=True, generation=True),
     _builtin(kinds.PERSISTENT_VOLUME_CLAIM, status=True),
     _builtin(kinds.EVENT),
+    _builtin(kinds.CONTROLLER_REVISION),
     _builtin(kinds.DEPLOYMENT, status=True, generation=True),
     _builtin(REPLICA_SET, status=True, generation=True),
     _builtin(kinds.JOB, status=True, generation=True),
