@@ -5,10 +5,12 @@ from typing import Any
 
 import pytest
 
+from hooks.graph.change.pacing import RolloutInSets, RolloutState
 from hooks.ground import contract
 from hooks.ground.k8s.types import Manifest, annotations_of, name_of
 from hooks.language.versions import convert
 from hooks.wire.metacontroller.protocol import SyncAnswer
+from hooks.wire.policy.rollout_pace import RolloutPace
 from tests import make
 from tests.graph import test_grove as grove
 from tests.graph import test_worker_generation as generation
@@ -150,3 +152,17 @@ def test_invalid_graph_has_no_rollout() -> None:
     assert answer.status["state"] == "failed"
     assert "rollingUpdate" not in answer.status
     assert [name_of(one) for one in answer.children]
+
+
+PACES = {"g-d": RolloutPace(kept=1, most=2)}
+STATES: dict[str, tuple[RolloutInSets, RolloutState]] = {
+    "nothing rolls": (RolloutInSets(), RolloutState.AT_REST),
+    "pods are not known": (RolloutInSets(paces=PACES, unread={"d": "403"}, crowded=("d",)), RolloutState.UNKNOWN),
+    "no room": (RolloutInSets(paces=PACES, crowded=("d",)), RolloutState.NO_ROOM),
+    "it goes on": (RolloutInSets(paces=PACES), RolloutState.ROLLING),
+}
+
+
+@pytest.mark.parametrize(("rollout", "state"), STATES.values(), ids=STATES)
+def test_state_is_the_first_that_holds(rollout: RolloutInSets, state: RolloutState) -> None:
+    assert rollout.state is state

@@ -7,6 +7,7 @@ pods cannot be read, none of the new generation counts, so no old one ends.
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 
 from hooks.component.plan.strategy import find_spare, find_surge
 from hooks.component.report.progress import has_ended, suffix_of
@@ -28,6 +29,25 @@ _NO_ROOM = frozenset({NotReadyReason.UNSCHEDULABLE.value, NotReadyReason.QUOTA_D
 _RESTARTS = (contract.ANNOTATION_RESTART_AT, contract.ANNOTATION_RESTARTED_AT)
 
 
+class RolloutState(StrEnum):
+    """What the rollout of a graph's workers does now; the first of these that holds, from top to bottom."""
+
+    AT_REST = "AtRest"
+    """Nothing rolls in sets, or all new pods are ready: no component has a pace."""
+    UNKNOWN = "Unknown"
+    """Pods of some worker are not known: no old one ends until they are."""
+    PAUSED = "Paused"
+    """The graph's annotation says so: no pod is made and none ends, of no generation."""
+    NO_ROOM = "NoRoom"
+    """New pods find no room, and no old set makes room: one alone is left, or the time before that is not over."""
+    STALLED = "Stalled"
+    """No new pod became ready for the time that a setting says. Old pods serve; it goes on as soon as one is ready."""
+    CANARY = "Canary"
+    """As many sets of the new generation as the graph's annotation asks for are ready: it waits until that goes."""
+    ROLLING = "Rolling"
+    """New pods come up, or old ones end."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RolloutInSets:
     """Where the rollout of a graph's workers stands; `roles` is empty while nothing rolls in sets.
@@ -42,6 +62,15 @@ class RolloutInSets:
     paces: Mapping[str, RolloutPace] = field(default_factory=dict)
     unread: Mapping[str, str] = field(default_factory=dict)
     crowded: tuple[str, ...] = ()
+
+    @property
+    def state(self) -> RolloutState:
+        """What it does now."""
+        if not self.paces:
+            return RolloutState.AT_REST
+        if self.unread:
+            return RolloutState.UNKNOWN
+        return RolloutState.NO_ROOM if self.crowded else RolloutState.ROLLING
 
     @property
     def behind(self) -> tuple[str, ...]:
