@@ -40,4 +40,4 @@ def compare_on_nodes(sides: ComparedSides, settings: Settings) -> Difference:
         fail([describe_refusal(refused)])
     except InvalidNodes as error:
         fail([str(error)])
-    return found if machines is None else replace(found, fit=judge_fit(found.pods, machines))
+    return found if machines is None else replace(found, fit=judge_fit(found.pods, machines, found.courses))

@@ -15,7 +15,7 @@ from hooks.language.crds import apply_defaults
 from hooks.language.versions import CONVERSION_ANNOTATIONS, convert
 from hooks.language.versions.served import is_beside
 from hooks.tools.offline.diff.fields import KUBECTLS_RECORD, compare_objects
-from hooks.tools.offline.diff.plan import Difference, Notice, plan_difference
+from hooks.tools.offline.diff.plan import Difference, Notice, plan_difference, with_courses
 from hooks.tools.offline.diff.rollouts import PodFate
 from hooks.tools.offline.diff.trial import ServerTrial, TrialResult
 from hooks.tools.offline.diff.verdicts import find_stored, judge_changes
@@ -153,6 +153,7 @@ def _compare(change: _Change, grounds: Grounds) -> Difference:
         stored=[Notice(id=key, text=text) for key, text in find_stored(verdicts, before, after)],
         notes=(*_find_kept(before, after, fresh, refused), *verdicts.warnings),
     )
+    found = with_courses(found, before, after, grounds.facts.settings)
     return found if change.tried is None else _try_children(found, after.world, change.tried)
 
 
