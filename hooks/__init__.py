@@ -61,6 +61,7 @@ Where is …?
 * new defaults that wait until a spec changes: hooks/wire/policy/rendering_mark.py, hooks/wire/policy/new_defaults.py
 * the generation of workers, and their rollout: hooks/graph/workers/phases.py, hooks/graph/change/shares.py
 * the pace of a rollout in complete sets: hooks/graph/change/complete_sets.py, hooks/wire/policy/rollout_pace.py
+* what a rollout does now, and how a person steers it: hooks/graph/change/pacing.py, hooks/wire/policy/rollout_wishes.py
 * a restart: hooks/graph/change/restart.py
 * which changes of a condition are Events: hooks/component/report/events.py, hooks/graph/report/events.py
 * the states of a request: hooks/request/spec/phases.py

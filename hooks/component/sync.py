@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from hooks.component.build import Built, build_component
 from hooks.component.change.discovered_for_pods import keep_discovered
 from hooks.component.change.new_defaults import hold_component, mark_workloads
-from hooks.component.change.paced_deployment import pace_workload
+from hooks.component.change.paced_workload import pace_workload
 from hooks.component.plan.component import ComponentPlan, plan_component, refuse_multinode
 from hooks.component.reads.queries import plan_reads
 from hooks.component.reads.related import resolve_related

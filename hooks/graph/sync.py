@@ -145,7 +145,7 @@ def _measure(
             [one for one in children if gvk_of(one) != contract.COMPONENT or name_of(one) not in unknown]
         )
     namespaces = {service: one.get(REGISTERS_IN) for service, one in plan.projections.items()}
-    rollout = plan_rollout(children, seen, facts.settings, namespaces)
+    rollout = plan_rollout(children, seen, request, facts, namespaces=namespaces)
     children = pace_children(children, rollout, seen)
     deviations = find_graph_deviations(plan, children, request, seen)
     applied = judge_deviations(
@@ -175,7 +175,7 @@ def _freeze(
     """Leave all children as they were last applied, with the problems in the status; a rollout goes on."""
     status = report_failure(reason, problems, _previous(request, facts))
     children = Children.of(find_last_children(request, problems))
-    rollout = plan_rollout(children, seen, facts.settings)
+    rollout = plan_rollout(children, seen, request, facts)
     reads = plan_worker_reads(request, rollout)
     return SyncAnswer(
         children=list(pace_children(children, rollout, seen)),

@@ -11,16 +11,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hooks.component.plan.strategy import pace_strategy
-from hooks.graph.change.complete_sets import WorkerPods, find_behind, find_pace
+from hooks.graph.change.complete_sets import Budget, WorkerPods, find_behind, find_pace, is_canary_ready
 from hooks.ground.k8s.quantities import scale_amount
 from hooks.ground.k8s.workloads import rolling_update
 from hooks.wire.policy.rollout_pace import RolloutPace, read_pace
+from hooks.wire.policy.rollout_wishes import RolloutWishes
 
 Rule = Callable[[Mapping[str, WorkerPods], bool], dict[str, RolloutPace]]
 
 
 def rule(roles: Mapping[str, WorkerPods], is_crowded: bool) -> dict[str, RolloutPace]:
-    return find_pace(roles, is_crowded=is_crowded)
+    return find_pace(roles, Budget(is_crowded=is_crowded))
 
 
 PACES = {
@@ -30,7 +31,7 @@ PACES = {
     "a third of each": ({"p": (2, 1, 2), "d": (3, 1, 3)}, {"p": (2, 3), "d": (2, 4)}, ("d",)),
     "half of each": ({"p": (2, 1, 2), "d": (4, 2, 4)}, {"p": (1, 3), "d": (2, 6)}, ("d", "p")),
     "more than wanted": ({"p": (1, 3, 1), "d": (2, 1, 2)}, {"p": (1, 2), "d": (1, 3)}, ("d",)),
-    "a role without pods": ({"p": (0, 0, 0), "d": (2, 1, 2)}, {"p": (0, 1), "d": (1, 3)}, ("d",)),
+    "a role without pods": ({"p": (0, 0, 0), "d": (2, 1, 2)}, {"p": (0, 0), "d": (1, 3)}, ("d",)),
     "room was made before": ({"p": (2, 0, 1), "d": (2, 0, 2)}, {"p": (1, 2), "d": (2, 3)}, ("d", "p")),
     "the last set was evicted": ({"p": (1, 0, 0), "d": (1, 0, 1)}, {"p": (1, 1), "d": (1, 2)}, ("d", "p")),
     "no role": ({}, {}, ()),
@@ -67,8 +68,94 @@ ROOM = {
 @pytest.mark.parametrize(("wanted", "paces"), ROOM.values(), ids=ROOM)
 def test_one_set_makes_room_while_there_are_several(wanted: dict[str, int], paces: dict[str, tuple[int, int]]) -> None:
     roles = {name: WorkerPods(wanted=count, ready=0, old=count) for name, count in wanted.items()}
-    found = find_pace(roles, is_crowded=True)
+    found = find_pace(roles, Budget(is_crowded=True))
     assert found == {name: RolloutPace(kept=kept, most=most) for name, (kept, most) in paces.items()}
+
+
+CANARIES = {
+    "one set of one stays beside the old one": (
+        "1",
+        {"p": (1, 0, 1), "d": (1, 0, 1)},
+        {"p": (1, 2), "d": (1, 2)},
+        False,
+    ),
+    "it is ready": ("1", {"p": (1, 1, 1), "d": (1, 1, 1)}, {"p": (1, 2), "d": (1, 2)}, True),
+    "one of two": ("1", {"p": (2, 1, 2), "d": (4, 2, 4)}, {"p": (1, 2), "d": (2, 4)}, True),
+    "a percentage is rounded up": ("25%", {"p": (2, 0, 2), "d": (3, 0, 3)}, {"p": (2, 3), "d": (3, 4)}, False),
+    "as many as it asks, no more": ("2", {"w": (5, 2, 3)}, {"w": (3, 5)}, True),
+    "one old set stays": ("5", {"w": (4, 4, 1)}, {"w": (1, 5)}, True),
+    "it came when more were ready": ("1", {"w": (5, 3, 2)}, {"w": (4, 3)}, True),
+    "none at the beginning": ("1", {"w": (3, 0, 3)}, {"w": (3, 4)}, False),
+}
+
+
+@pytest.mark.parametrize(("canary", "roles", "paces", "is_ready"), CANARIES.values(), ids=CANARIES)
+def test_canary_gets_as_many_sets_as_are_asked_and_waits(
+    canary: str, roles: dict[str, tuple[int, int, int]], paces: dict[str, tuple[int, int]], is_ready: bool
+) -> None:
+    found = {name: WorkerPods(wanted=wanted, ready=ready, old=old) for name, (wanted, ready, old) in roles.items()}
+    wishes = RolloutWishes(canary=canary)
+    assert find_pace(found, Budget(wishes=wishes)) == {
+        name: RolloutPace(kept=kept, most=most) for name, (kept, most) in paces.items()
+    }
+    assert is_canary_ready(found, wishes) is is_ready
+
+
+USELESS: dict[str, tuple[WorkerPods, Fraction | None, bool, int]] = {
+    "all serve": (WorkerPods(wanted=3, ready=0, old=3, intact=3), Fraction(1), False, 3),
+    "one is broken": (WorkerPods(wanted=3, ready=0, old=3, intact=2), Fraction(2, 3), False, 2),
+    "all are broken": (WorkerPods(wanted=3, ready=0, old=3, intact=0), Fraction(0), False, 0),
+    "other roles are broken": (WorkerPods(wanted=3, ready=0, old=3, intact=3), Fraction(0), False, 3),
+    "others are broken, and there is no room": (
+        WorkerPods(wanted=3, ready=0, old=3, intact=3),
+        Fraction(0),
+        True,
+        0,
+    ),
+    "a third is whole, and there is no room": (WorkerPods(wanted=3, ready=0, old=3, intact=3), Fraction(1, 3), True, 1),
+    "places are not chosen": (
+        WorkerPods(wanted=3, ready=0, old=3, intact=1, is_numbered=True),
+        Fraction(1, 3),
+        False,
+        3,
+    ),
+}
+
+
+@pytest.mark.parametrize(("role", "complete", "is_crowded", "kept"), USELESS.values(), ids=USELESS)
+def test_old_pods_that_serve_nobody_are_not_kept(
+    role: WorkerPods, complete: Fraction | None, is_crowded: bool, kept: int
+) -> None:
+    budget = Budget(is_crowded=is_crowded, complete=complete)
+    assert find_pace({"d": role, "p": replace(role)}, budget)["d"].kept == kept
+
+
+def groups(ready: int, old: int, *, wanted: int, settled: int = 0) -> WorkerPods:
+    surplus = ready - settled
+    return WorkerPods(wanted=wanted, ready=ready, old=old, is_numbered=True, surplus=surplus, settled=settled)
+
+
+PLACES = {
+    "a new one comes beside the only one": (groups(0, 1, wanted=1), False, (1, 2)),
+    "it is ready, and the old one is replaced": (groups(1, 1, wanted=1), False, (0, 2)),
+    "the old one is gone, and its place empty": (groups(1, 0, wanted=1), False, (0, 2)),
+    "the first of two": (groups(1, 2, wanted=2), False, (1, 3)),
+    "one in its place": (groups(2, 1, wanted=2, settled=1), False, (0, 3)),
+    "no room for one more": (groups(0, 2, wanted=2), True, (1, 2)),
+    "no room any more, and a later one serves": (groups(1, 1, wanted=2), True, (0, 3)),
+}
+
+
+@pytest.mark.parametrize(("role", "is_crowded", "pace"), PLACES.values(), ids=PLACES)
+def test_groups_are_replaced_in_their_places(role: WorkerPods, is_crowded: bool, pace: tuple[int, int]) -> None:
+    kept, most = pace
+    assert find_pace({"w": role}, Budget(is_crowded=is_crowded)) == {"w": RolloutPace(kept=kept, most=most)}
+
+
+def test_groups_are_over_once_the_new_ones_have_their_places() -> None:
+    over, moving = groups(2, 0, wanted=1, settled=1), groups(1, 0, wanted=1)
+    assert find_pace({"w": over}) == {}
+    assert find_behind({"w": moving}) == ("w",)
 
 
 @pytest.mark.parametrize("text", ["", "2", "-1/3", "2/3 ", "2/", "²/3", f"{10**9}/3"])

@@ -5,12 +5,15 @@ from typing import Any
 
 import pytest
 
+from hooks.graph.change.complete_sets import WorkerPods
 from hooks.graph.change.pacing import RolloutInSets, RolloutState
+from hooks.graph.change.room import Shortage
 from hooks.ground import contract
 from hooks.ground.k8s.types import Manifest, annotations_of, name_of
 from hooks.language.versions import convert
 from hooks.wire.metacontroller.protocol import SyncAnswer
 from hooks.wire.policy.rollout_pace import RolloutPace
+from hooks.wire.policy.rollout_wishes import RolloutWishes
 from tests import make
 from tests.graph import test_grove as grove
 from tests.graph import test_worker_generation as generation
@@ -154,12 +157,35 @@ def test_invalid_graph_has_no_rollout() -> None:
     assert [name_of(one) for one in answer.children]
 
 
-PACES = {"g-d": RolloutPace(kept=1, most=2)}
+PACES = {"d": RolloutPace(kept=1, most=2)}
+ROLES = {"d": WorkerPods(wanted=1, ready=0, old=1)}
+READY = {"d": WorkerPods(wanted=1, ready=1, old=1)}
+CROWDED = Shortage(crowded=("d",))
 STATES: dict[str, tuple[RolloutInSets, RolloutState]] = {
     "nothing rolls": (RolloutInSets(), RolloutState.AT_REST),
-    "pods are not known": (RolloutInSets(paces=PACES, unread={"d": "403"}, crowded=("d",)), RolloutState.UNKNOWN),
-    "no room": (RolloutInSets(paces=PACES, crowded=("d",)), RolloutState.NO_ROOM),
-    "it goes on": (RolloutInSets(paces=PACES), RolloutState.ROLLING),
+    "pods are not known": (
+        RolloutInSets(paces=PACES, roles=ROLES, unread={"d": "403"}, shortage=CROWDED),
+        RolloutState.UNKNOWN,
+    ),
+    "no room": (RolloutInSets(paces=PACES, roles=ROLES, shortage=CROWDED, stands_since="t"), RolloutState.NO_ROOM),
+    "a set makes room": (
+        RolloutInSets(paces={"d": RolloutPace(kept=0, most=1)}, roles=ROLES, shortage=CROWDED),
+        RolloutState.ROLLING,
+    ),
+    "it stands": (RolloutInSets(paces=PACES, roles=ROLES, stands_since="t"), RolloutState.STALLED),
+    "a canary comes up": (
+        RolloutInSets(paces=PACES, roles=ROLES, wishes=RolloutWishes(canary="1")),
+        RolloutState.ROLLING,
+    ),
+    "a canary is ready": (
+        RolloutInSets(paces=PACES, roles=READY, wishes=RolloutWishes(canary="1"), stands_since="t"),
+        RolloutState.CANARY,
+    ),
+    "it is paused": (
+        RolloutInSets(paces=PACES, unread={"d": "403"}, wishes=RolloutWishes(is_paused=True)),
+        RolloutState.PAUSED,
+    ),
+    "it goes on": (RolloutInSets(paces=PACES, roles=ROLES), RolloutState.ROLLING),
 }
 
 

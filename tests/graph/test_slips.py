@@ -51,6 +51,21 @@ def warnings(services: dict[str, Any], **annotations: str) -> tuple[str, ...]:
         ),
         (
             {"main": WORKER},
+            {"dynamo-hooks-rollout-paused": "yes", "dynamo-hooks-rollout-canary": "0"},
+            [
+                (
+                    "metadata.annotations[nvidia.com/dynamo-hooks-rollout-paused]: 'yes' is none of true, false and "
+                    "has no effect"
+                ),
+                (
+                    "metadata.annotations[nvidia.com/dynamo-hooks-rollout-canary]: '0' is no number of complete sets "
+                    "and no percentage of them, and has no effect; write 2 or 25%"
+                ),
+            ],
+        ),
+        ({"main": WORKER}, {"dynamo-hooks-rollout-paused": "false", "dynamo-hooks-rollout-canary": "100%"}, []),
+        (
+            {"main": WORKER},
             {"dynamo-discovery-backend": "Etcd"},
             [
                 (
@@ -102,7 +117,10 @@ def warnings(services: dict[str, Any], **annotations: str) -> tuple[str, ...]:
         ),
         ({"a": PICKER, "b": OTHER_CONFIG, "main": WORKER}, {"enable-grove": "False"}, []),
     ],
-    ids=["Grove", "rollout", "discovery", "second picker", "provider", "no worker", "workers elsewhere", "right"],
+    ids=[
+        *("Grove", "rollout", "steering", "steering that is right", "discovery", "second picker", "provider"),
+        *("no worker", "workers elsewhere", "right"),
+    ],
 )
 def test_slip_of_a_graph_is_warned_about(
     services: dict[str, Any], annotations: dict[str, str], expected: list[str]

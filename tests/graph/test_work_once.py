@@ -151,12 +151,13 @@ def test_every_part_of_a_component_is_observed() -> None:
     before, metadata, status = see(one), one["metadata"], one["status"]
     assert see(one) == before
     lacking = [{**condition, "status": "False", "message": "m"} for condition in status["conditions"]]
-    unready = [*status["conditions"], {"type": "Ready", "status": "False", "message": "m", "reason": "r"}]
+    ready = {"type": "Ready", "status": "False", "message": "m", "reason": "r", "lastTransitionTime": "t"}
+    unready = [*status["conditions"], ready]
     held = [*status["conditions"], {"type": HELD, "status": "True"}]
     changes: dict[tuple[str, ...], Manifest] = {
         ("generation",): {**one, "metadata": {**metadata, "generation": 9}},
         ("is_deleting",): {**one, "metadata": {**metadata, "deletionTimestamp": "2026-01-01T00:00:00Z"}},
-        ("is_paced",): {
+        ("is_paced", "pace"): {
             **one,
             "metadata": {**metadata, "annotations": {**metadata["annotations"], contract.ANNOTATION_PACE: "1/2"}},
         },
@@ -169,7 +170,7 @@ def test_every_part_of_a_component_is_observed() -> None:
         ("service",): {**one, "status": {**status, "service": {"readyReplicas": 9, "lost": None}}},
         ("is_held",): {**one, "status": {**status, "conditions": held}},
         ("is_available", "message"): {**one, "status": {**status, "conditions": lacking}},
-        ("reason", "unready"): {**one, "status": {**status, "conditions": unready}},
+        ("reason", "unready", "unready_since"): {**one, "status": {**status, "conditions": unready}},
     }
     assert {name for names in changes for name in names} == {field.name for field in fields(ChildComponent)}
     for names, changed in changes.items():

@@ -18,6 +18,7 @@ from hooks.ground.k8s.readiness import is_paused
 from hooks.ground.k8s.types import ReadManifest, name_of
 from hooks.ground.settings import Settings, Switch
 from hooks.language.api.component_spec import ComponentSpec
+from hooks.wire.metacontroller.last_applied import read_applied_spec
 
 
 def explain(plan: ComponentPlan, progress: Progress, seen: ObservedComponent, now: datetime) -> Explanation:
@@ -104,6 +105,9 @@ def _explain_change(plan: ComponentPlan, seen: ObservedComponent) -> Explanation
     """The explanation before the workload's controller acts on the newest spec; a paused Deployment must be resumed."""
     deployment = seen.workloads.deployment
     if plan.groups is None and deployment is not None and is_paused(deployment):
+        if (read_applied_spec(deployment) or {}).get("paused"):
+            remedy = f"remove the annotation {contract.ANNOTATION_ROLLOUT_PAUSED} of the graph"
+            return Explanation(reason=NotReadyReason.ROLLING_OUT, remedy=remedy)
         remedy = f"resume it with kubectl rollout resume deployment/{name_of(deployment)} -n {plan.subject.namespace}"
         return Explanation(reason=NotReadyReason.WAITING_FOR_DEPENDENCY, remedy=remedy)
     return explain_rollout() if _has_workload(seen) else _progressing(plan, seen)

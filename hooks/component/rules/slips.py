@@ -31,6 +31,7 @@ from hooks.ground.problems import METADATA, SPEC, FieldPath, Key, Problem
 from hooks.language.api.component_spec import ComponentSpec, Ingress
 from hooks.language.rules import slips as rules
 from hooks.language.rules.values import suggest
+from hooks.wire.policy.rollout_wishes import is_canary
 
 _TYPES = tuple(kind.value for kind in ComponentType if kind is not ComponentType.OTHER)
 _OLD_FRONTEND = "main"
@@ -51,6 +52,11 @@ _CHOICES: Mapping[str, tuple[str, ...]] = {
     contract.ANNOTATION_DISCOVERY_MODE: ("pod", "container"),
     contract.ANNOTATION_ENABLE_METRICS: _BOOLEANS,
 }
+_OF_ROLLOUTS: Mapping[str, tuple[str, ...]] = {
+    contract.ANNOTATION_ROLLOUT: ("now",),
+    contract.ANNOTATION_ROLLOUT_PAUSED: _BOOLEANS,
+}
+"""By annotation of an object itself: the values that exist."""
 _BACKENDS = (contract.DISCOVERY_KUBERNETES, contract.DISCOVERY_ETCD)
 KNOWN_VALUES: Mapping[str, tuple[str, ...]] = {
     **_CHOICES,
@@ -103,11 +109,15 @@ def find_repeats(variables: Sequence[Json], path: FieldPath) -> Iterator[Problem
 
 
 def find_rollout_slip(annotations: Mapping[str, str]) -> Iterator[Problem]:
-    """The warning that an object's own annotation does not let new defaults in."""
-    value, choices = annotations.get(contract.ANNOTATION_ROLLOUT), ("now",)
-    if value and value not in choices:
-        path, hint = METADATA / "annotations" / Key(contract.ANNOTATION_ROLLOUT), _guess(value, choices)
-        yield rules.ANNOTATION_VALUE.at(path, value=value, choices=choices[0], hint=hint)
+    """The warnings that an object's own annotation does not let new defaults in, or does not steer a rollout."""
+    for name, choices in _OF_ROLLOUTS.items():
+        value = annotations.get(name)
+        if value and value not in choices:
+            path, hint = METADATA / "annotations" / Key(name), _guess(value, choices)
+            yield rules.ANNOTATION_VALUE.at(path, value=value, choices=", ".join(choices), hint=hint)
+    canary = annotations.get(contract.ANNOTATION_ROLLOUT_CANARY)
+    if canary and not is_canary(canary):
+        yield rules.CANARY_VALUE.at(METADATA / "annotations" / Key(contract.ANNOTATION_ROLLOUT_CANARY), value=canary)
 
 
 def find_annotation_slips(annotations: Mapping[str, str], path: FieldPath) -> Iterator[Problem]:

@@ -1,32 +1,34 @@
 """The pace of a rollout: how many old pods of each worker its component keeps, by the pods that are observed.
 
-It is for graphs of components in which several workers have Deployments. Only while these roll from one generation to
-the next, each component has the number in an annotation; the component hook makes a Deployment's strategy of it. While
-pods cannot be read, none of the new generation counts, so no old one ends.
+It is for graphs of components in which several workers roll, or one whose rollout a person steers. Only while these
+roll from one generation to the next, each component has the number in an annotation; the component hook makes the
+strategy of its workload of it. While pods cannot be read, none of the new generation counts, so no old one ends.
 """
 
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from typing import Any
 
-from hooks.component.plan.strategy import find_spare, find_surge
-from hooks.component.report.progress import has_ended, suffix_of
 from hooks.component.spec.subject import ComponentType
-from hooks.graph.change.complete_sets import WorkerPods, find_behind, find_pace
+from hooks.graph.change.complete_sets import Budget, WorkerPods, find_behind, find_pace, is_canary_ready
+from hooks.graph.change.room import Shortage, find_shortage
 from hooks.graph.change.shares import REGISTERS_IN, variable_of
+from hooks.graph.change.worker_pods import SeenWorker, count_pods, find_complete, see_worker, wanted_of
 from hooks.graph.seen.observe import ChildComponent, ObservedGraph
 from hooks.ground import contract
-from hooks.ground.k8s.conditions import is_pod_ready
-from hooks.ground.k8s.not_ready import NotReadyReason
-from hooks.ground.k8s.pod_reasons import SUMMARY, revision_of
-from hooks.ground.k8s.types import Json, Manifest, ReadManifest, annotations_of, gvk_of, is_deleting, labels_of, name_of
-from hooks.ground.settings import Settings, Switch
+from hooks.ground.k8s.deadlines import seconds_since
+from hooks.ground.k8s.types import Json, Manifest, annotations_of, gvk_of, labels_of, name_of
+from hooks.ground.settings import Switch
+from hooks.ground.settings.facts import Facts
 from hooks.wire.metacontroller.children import Children
+from hooks.wire.metacontroller.protocol import SyncRequest
 from hooks.wire.policy.on_demand import NOT_YET_READ
 from hooks.wire.policy.rollout_pace import RolloutPace
+from hooks.wire.policy.rollout_wishes import NO_WISHES, RolloutWishes, read_wishes
 
-_NO_ROOM = frozenset({NotReadyReason.UNSCHEDULABLE.value, NotReadyReason.QUOTA_DENIED.value})
-_RESTARTS = (contract.ANNOTATION_RESTART_AT, contract.ANNOTATION_RESTARTED_AT)
+ROLLING_UPDATE = "rollingUpdate"
+"""Field of the graph's status."""
 
 
 class RolloutState(StrEnum):
@@ -34,16 +36,16 @@ class RolloutState(StrEnum):
 
     AT_REST = "AtRest"
     """Nothing rolls in sets, or all new pods are ready: no component has a pace."""
-    UNKNOWN = "Unknown"
-    """Pods of some worker are not known: no old one ends until they are."""
     PAUSED = "Paused"
     """The graph's annotation says so: no pod is made and none ends, of no generation."""
+    UNKNOWN = "Unknown"
+    """Pods of some worker are not known: no old one ends until they are."""
+    CANARY = "Canary"
+    """As many sets of the new generation as the graph's annotation asks for are ready: it waits until that goes."""
     NO_ROOM = "NoRoom"
     """New pods find no room, and no old set makes room: one alone is left, or the time before that is not over."""
     STALLED = "Stalled"
     """No new pod became ready for the time that a setting says. Old pods serve; it goes on as soon as one is ready."""
-    CANARY = "Canary"
-    """As many sets of the new generation as the graph's annotation asks for are ready: it waits until that goes."""
     ROLLING = "Rolling"
     """New pods come up, or old ones end."""
 
@@ -53,99 +55,149 @@ class RolloutInSets:
     """Where the rollout of a graph's workers stands; `roles` is empty while nothing rolls in sets.
 
     `names` are the components of the roles, by service, `paces` those of live ones; without any, all new pods are
-    ready, or nothing rolls. `unread` says by service why its pods are not known. `crowded` are the services
-    whose new pods find no room.
+    ready, or nothing rolls. `unread` says by service why its pods are not known. `shortage` is of services
+    whose new pods find no room. `wishes` are those of a person. `stands_since` is when there was the last progress,
+    empty while that is not long ago.
     """
 
     roles: Mapping[str, WorkerPods] = field(default_factory=dict)
     names: Mapping[str, str] = field(default_factory=dict)
     paces: Mapping[str, RolloutPace] = field(default_factory=dict)
     unread: Mapping[str, str] = field(default_factory=dict)
-    crowded: tuple[str, ...] = ()
+    shortage: Shortage = field(default_factory=Shortage)
+    wishes: RolloutWishes = NO_WISHES
+    stands_since: str = ""
 
     @property
     def state(self) -> RolloutState:
         """What it does now."""
-        if not self.paces:
-            return RolloutState.AT_REST
-        if self.unread:
-            return RolloutState.UNKNOWN
-        return RolloutState.NO_ROOM if self.crowded else RolloutState.ROLLING
+        states = (
+            (RolloutState.AT_REST, not self.paces),
+            (RolloutState.PAUSED, self.wishes.is_paused),
+            (RolloutState.UNKNOWN, bool(self.unread)),
+            (RolloutState.CANARY, is_canary_ready(self.roles, self.wishes)),
+            (RolloutState.NO_ROOM, bool(self.shortage.crowded) and not self._makes_room),
+            (RolloutState.STALLED, bool(self.stands_since)),
+        )
+        return next((state for state, holds in states if holds), RolloutState.ROLLING)
+
+    @property
+    def crowded(self) -> tuple[str, ...]:
+        """The services whose new pods find no room."""
+        return self.shortage.crowded
 
     @property
     def behind(self) -> tuple[str, ...]:
         """The services whose next ready pod the others wait for."""
         return find_behind(self.roles)
 
+    @property
+    def _makes_room(self) -> bool:
+        """Whether old pods are about to end."""
+        return any((self.roles[one].old or 0) > pace.kept for one, pace in self.paces.items())
+
 
 NONE = RolloutInSets()
+_OURS = frozenset({contract.ANNOTATION_PACE, contract.ANNOTATION_ROLLOUT_PAUSED})
 NOWHERE: Mapping[str, Json] = {}
 
 
 def plan_rollout(
-    children: Iterable[Manifest], seen: ObservedGraph, settings: Settings, namespaces: Mapping[str, Json] = NOWHERE
+    children: Iterable[Manifest],
+    seen: ObservedGraph,
+    request: SyncRequest,
+    facts: Facts,
+    *,
+    namespaces: Mapping[str, Json] = NOWHERE,
 ) -> RolloutInSets:
-    """The pace of the workers among a graph's children; with one worker alone, Kubernetes' own is right.
+    """The pace of the workers among a graph's children; with one alone, Kubernetes' own is right if nobody steers it.
 
     `namespaces` are by service the Dynamo namespaces of their newest pods; without them only a rollout that has begun
-    goes on. Where pods are never read, each Deployment rolls for itself.
+    goes on. Where pods are never read, each workload rolls for itself.
     """
+    wishes = read_wishes(annotations_of(request.parent))
     workers = {_service_of(one): one for one in children if _is_paced(one)}
     live = {one: found for one, worker in workers.items() if (found := _find_live(worker, seen)) is not None}
     rolls = any(_is_rolling(workers[one], found, namespaces.get(one)) for one, found in live.items())
-    if settings.explain_pods is Switch.OFF or len(workers) < 2 or not rolls:
+    is_ours = len(workers) > 1 or wishes != NO_WISHES
+    if facts.settings.explain_pods is Switch.OFF or not is_ours or not rolls:
         return NONE
-    crowded = tuple(sorted(one for one, found in live.items() if found.reason in _NO_ROOM))
-    roles = {one: _observe_role(worker, seen) for one, worker in workers.items()}
-    paces = find_pace(roles, is_crowded=bool(crowded))
+    units = {
+        one: see_worker(worker, seen.pods.get(one, ()), is_known=seen.knows_pods(one))
+        for one, worker in workers.items()
+    }
     return RolloutInSets(
-        roles=roles,
+        **_decide(units, live, wishes, facts),
         names={one: name_of(worker) for one, worker in workers.items()},
-        paces={one: pace for one, pace in paces.items() if one in live},
         unread={one: seen.pod_faults.get(one, NOT_YET_READ) for one in workers if not seen.knows_pods(one)},
-        crowded=crowded,
+        wishes=wishes,
+        stands_since=_find_standstill(units.values(), request.status, facts),
     )
+
+
+def _decide(
+    units: Mapping[str, SeenWorker], live: Mapping[str, ChildComponent], wishes: RolloutWishes, facts: Facts
+) -> dict[str, Any]:
+    """The fields of a rollout that follow from its pods. While it is paused, each pace stays what it is."""
+    now, patience = facts.now, facts.settings.rollout_room_after
+    roles = {one: count_pods(worker, now, patience) for one, worker in units.items()}
+    budget = Budget(wishes=wishes, complete=find_complete(units.values(), now, patience))
+    shortage = find_shortage(units, live, roles, facts)
+    paces = find_pace(roles, replace(budget, is_crowded=shortage.is_lasting))
+    if wishes.is_paused:
+        paces = {one: live[one].pace or _stand(roles[one]) for one in live}
+    return {"roles": roles, "shortage": shortage, "paces": {one: pace for one, pace in paces.items() if one in live}}
+
+
+def _stand(role: WorkerPods) -> RolloutPace:
+    """The pace of a worker of which nothing has begun."""
+    return RolloutPace(kept=role.wanted, most=role.wanted)
+
+
+def _find_standstill(units: Iterable[SeenWorker], status: Mapping[str, Json], facts: Facts) -> str:
+    """When there was the last progress, if that is longer ago than is allowed; empty otherwise."""
+    last = status.get(ROLLING_UPDATE)
+    began = last.get("startTime") if isinstance(last, Mapping) else None
+    times = [str(began or ""), *(time for one in units for time in one.progress)]
+    newest = max(filter(None, times), default="")
+    is_over = bool(began) and seconds_since(newest, facts.now) >= facts.settings.rollout_stalled_after
+    return newest if is_over else ""
 
 
 def pace_children(children: Children, rollout: RolloutInSets, seen: ObservedGraph) -> Children:
     """The children with the pace in the components' annotations; the same object if none changes."""
-    paces = {rollout.names[service]: str(pace) for service, pace in rollout.paces.items()}
+    paused = {contract.ANNOTATION_ROLLOUT_PAUSED: "true"} if rollout.wishes.is_paused else {}
+    paces = {
+        rollout.names[service]: {contract.ANNOTATION_PACE: str(pace), **paused}
+        for service, pace in rollout.paces.items()
+    }
     if not paces and not any(one.is_paced for one in seen.components.values()):
         return children
     return Children(
-        _annotate(one, paces.get(name_of(one), "")) if gvk_of(one) == contract.COMPONENT else one for one in children
+        _annotate(one, paces.get(name_of(one), {})) if gvk_of(one) == contract.COMPONENT else one for one in children
     )
 
 
-def _annotate(component: Manifest, pace: str) -> Manifest:
+def _annotate(component: Manifest, pace: Mapping[str, str]) -> Manifest:
     """The component with this pace, or without one; what is returned as last applied may have an earlier one."""
-    others = {key: value for key, value in annotations_of(component).items() if key != contract.ANNOTATION_PACE}
-    annotations = {**others, **({contract.ANNOTATION_PACE: pace} if pace else {})}
+    others = {key: value for key, value in annotations_of(component).items() if key not in _OURS}
+    annotations = {**others, **pace}
     metadata = {key: value for key, value in component["metadata"].items() if key != "annotations"}
     said = {"annotations": dict(sorted(annotations.items()))} if annotations else {}
     return {**component, "metadata": {**metadata, **said}}
 
 
 def _is_paced(child: Manifest) -> bool:
-    """Whether a child is a worker with a Deployment, of which pods are wanted."""
-    if gvk_of(child) != contract.COMPONENT or _is_multinode(child["spec"]):
+    """Whether a child is a worker of which pods are wanted."""
+    if gvk_of(child) != contract.COMPONENT:
         return False
     is_worker = ComponentType.of(str(child["spec"].get("componentType") or "")).is_worker
-    return is_worker and bool(_service_of(child)) and _wanted(child) > 0
+    return is_worker and bool(_service_of(child)) and wanted_of(child) > 0
 
 
 def _service_of(worker: Manifest) -> str:
     """Its service; a component that a Go operator left, and that stays as it is, says it in a label alone."""
     return str(worker["spec"].get("serviceName") or labels_of(worker).get(contract.LABEL_COMPONENT) or "")
-
-
-def _is_multinode(spec: Mapping[str, Json]) -> bool:
-    return int((spec.get("multinode") or {}).get("nodeCount") or 1) > 1
-
-
-def _wanted(worker: Manifest) -> int:
-    replicas = worker["spec"].get("replicas")
-    return replicas if isinstance(replicas, int) else 1
 
 
 def _find_live(worker: Manifest, seen: ObservedGraph) -> ChildComponent | None:
@@ -161,36 +213,3 @@ def _is_rolling(worker: Manifest, live: ChildComponent, namespace: Json) -> bool
     is_at = live.service.get(REGISTERS_IN)
     has_moved = bool(is_at and namespace and is_at != namespace)
     return live.is_paced or has_moved or variable_of(live.spec) != variable_of(worker["spec"])
-
-
-def _observe_role(worker: Manifest, seen: ObservedGraph) -> WorkerPods:
-    """The pods of a worker, and what its annotations ask; what is not known of pods counts as old."""
-    annotations, wanted = worker["spec"].get("annotations") or {}, _wanted(worker)
-    asked, surge = find_spare(annotations, wanted), find_surge(annotations, wanted)
-    if not seen.knows_pods(_service_of(worker)):
-        return WorkerPods(wanted=wanted, ready=0, spare=asked, surge=surge)
-    pods = [pod for pod in seen.pods.get(_service_of(worker), ()) if not is_deleting(pod) and not has_ended(pod)]
-    new = _choose_new(worker, pods)
-    ready = sum(map(is_pod_ready, new))
-    return WorkerPods(wanted=wanted, ready=ready, old=len(pods) - len(new), spare=asked, surge=surge)
-
-
-def _choose_new(worker: Manifest, pods: Collection[ReadManifest]) -> list[ReadManifest]:
-    """The pods of the newest generation and the last restart; for a mere row a pod of its template speaks."""
-    wanted = _restarts_of(worker["spec"])
-
-    def is_new(pod: ReadManifest) -> bool:
-        said = {key: annotations_of(pod).get(key, "") for key in _RESTARTS}
-        return suffix_of(pod.get("spec") or {}) == variable_of(worker["spec"]) and said == wanted
-
-    known = {revision_of(pod): is_new(pod) for pod in pods if SUMMARY not in pod}
-    return [pod for pod in pods if (known.get(revision_of(pod), False) if SUMMARY in pod else is_new(pod))]
-
-
-def _restarts_of(spec: Mapping[str, Json]) -> dict[str, str]:
-    of_pods = (spec.get("extraPodMetadata") or {}).get("annotations") or {}
-    of_service = spec.get("annotations") or {}
-    return {
-        contract.ANNOTATION_RESTART_AT: str(of_service.get(contract.ANNOTATION_RESTART_AT) or ""),
-        contract.ANNOTATION_RESTARTED_AT: str(of_pods.get(contract.ANNOTATION_RESTARTED_AT) or ""),
-    }

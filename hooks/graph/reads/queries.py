@@ -18,6 +18,7 @@ from hooks.ground.settings import Switch
 from hooks.ground.settings.facts import Facts
 from hooks.wire.metacontroller.protocol import SyncRequest
 from hooks.wire.policy.on_demand import (
+    LATEST_SECONDS,
     MOST_NAMED,
     SOONEST_SECONDS,
     PlannedReads,
@@ -59,5 +60,9 @@ def plan_reads(
 def plan_worker_reads(request: SyncRequest, rollout: RolloutInSets) -> PlannedReads:
     """The pods of workers that roll in sets."""
     names = sorted(rollout.names.items()) if reads_on_demand(request, kinds.POD) else []
-    queries = tuple(query_worker_pods(request.parent, service, name) for service, name in names)
-    return PlannedReads(queries=queries, seconds=SOONEST_SECONDS if queries else 0, waits=bool(queries))
+    queries = tuple(
+        query_worker_pods(request.parent, service, "" if rollout.roles[service].is_numbered else name)
+        for service, name in names
+    )
+    seconds = LATEST_SECONDS if rollout.wishes.is_paused else SOONEST_SECONDS
+    return PlannedReads(queries=queries, seconds=seconds if queries else 0, waits=bool(queries))

@@ -8,15 +8,17 @@ Source: Dynamo operator 1.5, internal/controller/dgd_worker_rollout_reconciler.g
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime
+from typing import assert_never
 
-from hooks.graph.change.pacing import RolloutInSets
+from hooks.graph.change.complete_sets import count_sets
+from hooks.graph.change.pacing import ROLLING_UPDATE, RolloutInSets, RolloutState
 from hooks.graph.change.shares import REGISTERS_IN, Share
 from hooks.ground import contract
 from hooks.ground.k8s.conditions import format_time
 from hooks.ground.k8s.types import Json
 
-ROLLING_UPDATE = "rollingUpdate"
 IN_PROGRESS = "InProgress"
+_PAUSED, _CANARY = contract.ANNOTATION_ROLLOUT_PAUSED, contract.ANNOTATION_ROLLOUT_CANARY
 
 
 def name_namespaces(shares: Mapping[str, Share]) -> dict[str, Mapping[str, Json]]:
@@ -54,17 +56,44 @@ def describe_rollout(shares: Mapping[str, Share], rollout: RolloutInSets) -> Ite
 
 
 def _describe_sets(rollout: RolloutInSets) -> str:
-    """Which old pods stay, what they wait for, and what a person can do if the new ones find no room."""
+    """Which old pods stay, what they wait for, and what a person can do about it."""
     kept = ", ".join(f"{pace.kept} of {service}" for service, pace in sorted(rollout.paces.items()))
-    if rollout.unread:
-        why = ", ".join(sorted(set(rollout.unread.values())))
-        return f"old pods stay ({kept}) until those of {', '.join(sorted(rollout.unread))} are known: {why}"
     next_ = ", ".join(f"{one} ({rollout.roles[one].ready} of {rollout.roles[one].wanted})" for one in rollout.behind)
     waits = f"old pods stay ({kept}) until more new ones are ready: {next_}"
-    if not rollout.crowded:
-        return waits
+    match rollout.state:
+        case RolloutState.PAUSED:
+            return f"the rollout is paused: pods stay as they are until the annotation {_PAUSED} of the graph goes"
+        case RolloutState.UNKNOWN:
+            why = ", ".join(sorted(set(rollout.unread.values())))
+            return f"old pods stay ({kept}) until those of {', '.join(sorted(rollout.unread))} are known: {why}"
+        case RolloutState.CANARY:
+            sets = count_sets(rollout.roles)
+            count = rollout.wishes.count_canary(sets)
+            return (
+                f"{count} of {sets} new sets {'is' if count == 1 else 'are'} ready, as the annotation {_CANARY} of "
+                f"the graph asks: old pods stay ({kept}) until it goes"
+            )
+        case RolloutState.NO_ROOM:
+            return f"{waits}; {_describe_shortage(rollout)}"
+        case RolloutState.STALLED:
+            return (
+                f"the rollout is stalled: no new pod became ready since {rollout.stands_since}; {waits}: repair them, "
+                "or take the change back"
+            )
+        case RolloutState.ROLLING | RolloutState.AT_REST:
+            return f"{waits}; {_describe_shortage(rollout)}" if rollout.crowded else waits
+        case _:
+            assert_never(rollout.state)
+
+
+def _describe_shortage(rollout: RolloutInSets) -> str:
+    """Which new pods find no room, how many GPUs they lack, and what a person can do."""
+    gpus = rollout.shortage.gpus
+    each = ", ".join(f"{count} of {service}" for service, count in sorted(gpus.items()))
+    total = sum(gpus.values())
+    lacking = f"the next set lacks {total} GPU{'s' if total > 1 else ''} ({each}): " if total else ""
     return (
-        f"{waits}; new pods of {', '.join(rollout.crowded)} find no room, and the old ones serve meanwhile: "
+        f"new pods of {', '.join(rollout.crowded)} find no room, and the old ones serve meanwhile: {lacking}"
         f"add nodes or raise the quota, or set the annotation {contract.ANNOTATION_DEPLOYMENT_STRATEGY} of the service "
         "to Recreate, which interrupts it for the time of a start"
     )

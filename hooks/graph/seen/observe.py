@@ -39,6 +39,7 @@ from hooks.wire.policy.identity import component_name
 from hooks.wire.policy.new_defaults import HELD
 from hooks.wire.policy.on_demand import NOT_YET_READ, has_go_finalizer
 from hooks.wire.policy.rendering_mark import RenderingMark, read_mark
+from hooks.wire.policy.rollout_pace import RolloutPace, read_pace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +50,8 @@ class ChildComponent:
     those of its condition Available; `unready` and `reason` are those of its condition Ready while that is False, else
     empty. `service` is its `status.service`, empty while it has none. `is_held`: its workload waits with new defaults.
     `rendering` is its mark, None if it has none, and `suffix` the generation in its label, empty for none.
-    `is_paced`: it keeps old pods until other workers are ready.
+    `is_paced`: it keeps old pods until other workers are ready, by its `pace`, None for one that cannot be read.
+    `unready_since` is when its condition Ready became False, empty while it is not.
     """
 
     is_deleting: bool
@@ -65,7 +67,9 @@ class ChildComponent:
     is_held: bool = False
     rendering: RenderingMark | None = None
     suffix: str = ""
+    pace: RolloutPace | None = None
     is_paced: bool = False
+    unready_since: str = ""
 
     @property
     def is_settled(self) -> bool:
@@ -209,10 +213,10 @@ def query_pods(parent: ReadManifest, service: str) -> ObjectQuery:
 
 
 def query_worker_pods(parent: ReadManifest, service: str, component: str) -> ObjectQuery:
-    """The query for the pods of a service that its component's Deployment runs."""
+    """The query for the pods of a service that its component's Deployment runs; groups of pods have no component."""
     labels = {contract.LABEL_COMPONENT: service, contract.LABEL_GRAPH: name_of(parent)}
-    own = tuple(sorted({**labels, contract.LABEL_SELECTOR: component}.items()))
-    return ObjectQuery(kinds.POD, parent["metadata"]["namespace"], labels=own)
+    own = {**labels, **({contract.LABEL_SELECTOR: component} if component else {})}
+    return ObjectQuery(kinds.POD, parent["metadata"]["namespace"], labels=tuple(sorted(own.items())))
 
 
 def _why_unread(request: SyncRequest) -> str:
@@ -292,7 +296,9 @@ def _observe_component(child: ReadManifest) -> ChildComponent:
         is_held=is_true(conditions, HELD),
         rendering=read_mark(kept),
         suffix=_suffix_of(kept),
+        pace=read_pace(annotations_of(child).get(contract.ANNOTATION_PACE, "")),
         is_paced=contract.ANNOTATION_PACE in annotations_of(child),
+        unready_since=str(ready.get("lastTransitionTime") or "") if is_unready else "",
     )
 
 

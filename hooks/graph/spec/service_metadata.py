@@ -8,7 +8,13 @@ from hooks.language.api.graph import GraphDeployment
 from hooks.wire.policy import identity
 
 _OF_ONE_SERVICE = frozenset(
-    {contract.ANNOTATION_RESTART_AT, contract.ANNOTATION_RENDERING, contract.ANNOTATION_ROLLOUT}
+    {
+        contract.ANNOTATION_RESTART_AT,
+        contract.ANNOTATION_RENDERING,
+        contract.ANNOTATION_ROLLOUT,
+        contract.ANNOTATION_ROLLOUT_PAUSED,
+        contract.ANNOTATION_ROLLOUT_CANARY,
+    }
 )
 """Annotations that services never take from the graph's spec."""
 

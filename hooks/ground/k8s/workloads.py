@@ -8,6 +8,7 @@ from hooks.ground.k8s.types import Json, Manifest, ObjectMeta, PodSpec, build_ma
 
 RECREATE: Mapping[str, Json] = {"type": "Recreate"}
 _LONG_SECONDS = 365 * 86_400
+_DELAYING = frozenset({"minReadySeconds", "progressDeadlineSeconds", "paused"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,13 +47,45 @@ def delay_availability(deployment: Manifest, strategy: Mapping[str, Json]) -> Ma
     return {**deployment, "spec": {**spec, **seconds, "strategy": dict(strategy)}}
 
 
+def pause_deployment(deployment: Manifest) -> Manifest:
+    """The Deployment whose ReplicaSets keep their sizes, as long as these are those that its strategy allows.
+
+    Source: Kubernetes, pkg/controller/deployment/sync.go, scale.
+    """
+    return {**deployment, "spec": {**deployment["spec"], "paused": True}}
+
+
 def restore_availability(deployment: Manifest, strategy: Mapping[str, Json]) -> Manifest:
     """The Deployment as it is built, also if it is what was last applied while its availability was delayed."""
     spec = deployment["spec"]
-    if "minReadySeconds" not in spec:
+    if "minReadySeconds" not in spec and "paused" not in spec:
         return deployment
-    kept = {key: value for key, value in spec.items() if key not in {"minReadySeconds", "progressDeadlineSeconds"}}
+    kept = {key: value for key, value in spec.items() if key not in _DELAYING}
     return {**deployment, "spec": {**kept, "strategy": dict(strategy)}}
+
+
+def keep_groups(found: Manifest, *, kept: int, extra: int) -> Manifest:
+    """The LeaderWorkerSet whose first `kept` groups keep their template, with `extra` groups more, all of the new one.
+
+    How many of the others are replaced at once is not limited: they are those that may go.
+
+    Source: LeaderWorkerSet, pkg/controllers/leaderworkerset_controller.go, rollingUpdateParameters. Groups more by its
+    own `maxSurge` end as soon as only as many are not ready: of one group, with the old one.
+    """
+    spec = found["spec"]
+    replicas = spec["replicas"] + extra
+    rolling = {"partition": kept, "maxSurge": 0, "maxUnavailable": max(1, replicas - kept)}
+    strategy = {"type": "RollingUpdate", "rollingUpdateConfiguration": rolling}
+    return {**found, "spec": {**spec, "replicas": replicas, "rolloutStrategy": strategy}}
+
+
+def release_groups(found: Manifest, replicas: int) -> Manifest:
+    """The LeaderWorkerSet as it is built, also if it is what was last applied while it kept groups."""
+    spec = found["spec"]
+    if "rolloutStrategy" not in spec:
+        return found
+    kept = {key: value for key, value in spec.items() if key != "rolloutStrategy"}
+    return {**found, "spec": {**kept, "replicas": replicas}}
 
 
 def build_deployment(

@@ -102,6 +102,13 @@ class Settings(BaseModel):
     explain_pods: Switch = Field(
         Switch.ON, description="read pods, and what has a missing child's name, to report why something is not ready"
     )
+    rollout_room_after: types.Seconds = Field(
+        60.0,
+        description="seconds for which new pods of rolling workers find no room before old ones of one set make room",
+    )
+    rollout_stalled_after: types.Seconds = Field(
+        1800.0, description="seconds without progress after which a rollout of workers counts as stalled"
+    )
     installation: types.Installation = Field(
         "", description="name of a namespace-restricted installation, at most 26 characters"
     )

@@ -12,6 +12,10 @@ COMPONENT_TYPE = _slip(
     "{path}: {value!r} is none of the types with defaults ({choices}), so it gets no probes and no ports{hint}",
 )
 ANNOTATION_VALUE = _slip("annotation-value", "{path}: {value!r} is none of {choices} and has no effect{hint}")
+CANARY_VALUE = _slip(
+    "canary-value",
+    "{path}: {value!r} is no number of complete sets and no percentage of them, and has no effect; write 2 or 25%",
+)
 DISCOVERY_VALUE = _slip(
     "discovery-value", "{path}: {value!r} is none of {choices}, so processes do not find each other{hint}"
 )

@@ -241,3 +241,139 @@ def test_without_reading_pods_each_deployment_rolls_for_itself() -> None:
     world.run()
     assert world.least == 0
     assert not any("old pods stay" in text for text in world.messages)
+
+
+def annotate(world: Rolled, **annotations: str | None) -> None:
+    names = {"paused": contract.ANNOTATION_ROLLOUT_PAUSED, "canary": contract.ANNOTATION_ROLLOUT_CANARY}
+    body = {"metadata": {"annotations": {names[key]: value for key, value in annotations.items()}}}
+    world.cluster.patch(contract.GRAPH, "g", body, "default")
+
+
+def sizes(world: Rolled) -> dict[str, list[int]]:
+    """By worker how many pods each template has."""
+    found = {role: Counter(suffix_of(pod) for pod in world.pods() if service_of(pod) == role) for role in ROLES}
+    return {role: sorted(count.values()) for role, count in found.items()}
+
+
+def test_nothing_new_starts_while_it_is_paused_before_the_edit() -> None:
+    world = Rolled(prefill=2, decode=3)
+    before = {pod["metadata"]["uid"] for pod in world.pods()}
+    annotate(world, paused="true")
+    world.change(image="r/vllm-runtime:1.6.2")
+    world.run()
+    assert {pod["metadata"]["uid"] for pod in world.pods()} == before
+    assert "the rollout is paused" in world.messages[-1]
+    annotate(world, paused=None)
+    world.run()
+    world.assert_at_rest()
+    assert world.least == 1
+    assert not before & {pod["metadata"]["uid"] for pod in world.pods()}
+
+
+def test_pods_stay_as_they_are_while_it_is_paused_in_the_middle() -> None:
+    world = Rolled(prefill=2, decode=4)
+    world.cluster.block("g-decode-*")
+    world.change(image="r/vllm-runtime:1.6.2")
+    world.run()
+    annotate(world, paused="true")
+    world.run()
+    before = sizes(world)
+    assert before == {"prefill": [1, 2], "decode": [1, 4]}
+    world.cluster.release("g-decode-*")
+    world.run()
+    assert sizes(world) == before, "new pods become ready, and nothing follows from it"
+    annotate(world, paused="false")
+    world.run()
+    world.assert_at_rest()
+    assert world.least == 1
+
+
+def test_second_edit_of_a_paused_rollout_moves_nothing_and_ends() -> None:
+    world = Rolled(prefill=2, decode=2)
+    world.cluster.block("g-decode-*")
+    world.change(image="r/vllm-runtime:1.6.2")
+    world.run()
+    annotate(world, paused="true")
+    world.run()
+    before = sizes(world)
+    world.change(image="r/vllm-runtime:1.6.3")
+    world.run()
+    assert sizes(world) == before
+    world.cluster.release("g-decode-*")
+    annotate(world, paused=None)
+    world.run()
+    world.assert_at_rest()
+    assert world.least == 1
+
+
+@pytest.mark.parametrize("canary", ["1", "25%"])
+def test_canary_waits_with_one_new_set_of_two(canary: str) -> None:
+    world = Rolled(prefill=2, decode=4)
+    annotate(world, canary=canary)
+    world.change(image="r/vllm-runtime:1.6.2")
+    world.run()
+    assert sizes(world) == {"prefill": [1, 1], "decode": [2, 2]}
+    assert "1 of 2 new sets is ready, as the annotation" in world.messages[-1]
+    world.run(3_600)
+    assert sizes(world) == {"prefill": [1, 1], "decode": [2, 2]}
+    annotate(world, canary=None)
+    world.run()
+    world.assert_at_rest()
+    assert world.least == 1
+
+
+def test_canary_of_all_sets_keeps_an_old_one() -> None:
+    world = Rolled()
+    annotate(world, canary="3")
+    world.change(image="r/vllm-runtime:1.6.2")
+    world.run()
+    assert sizes(world) == {"prefill": [1, 1], "decode": [1, 1]}
+    assert not [role for role in ROLES if "paused" in world.deployment(role)["spec"]]
+    world.change(image="r/vllm-runtime:1.6.1")
+    annotate(world, canary=None)
+    world.run()
+    world.assert_at_rest()
+    assert world.least == 1
+
+
+class Alone(Rolled):
+    """A graph with one worker."""
+
+    def __init__(self, **annotations: str) -> None:
+        self.cluster, self.counts = build_cluster(), {}
+        body = make.graph({"Frontend": services()["Frontend"], "decode": worker("1.6.1", 3)})
+        self.cluster.create({**body, "metadata": {"name": "g", "namespace": "default"}})
+        assert self.cluster.run_until(self.is_ready, 300), self.graph["status"]
+        self.least, self.messages = 1.0, []
+        annotate(self, **annotations)
+
+    def change(self, **fields: Any) -> None:
+        main = {"extraPodSpec": {"mainContainer": fields}}
+        self.cluster.patch(contract.GRAPH, "g", {"spec": {"services": {"decode": main}}}, "default")
+
+    def capacity(self) -> float:
+        return min(1.0, sum(is_pod_ready(pod) for pod in self.pods()) / 3)
+
+
+def test_one_worker_alone_rolls_by_itself_unless_it_is_steered() -> None:
+    world = Alone()
+    world.change(image="r/vllm-runtime:1.6.2")
+    for _ in steps(world.cluster, LONG_ENOUGH):
+        assert "minReadySeconds" not in world.deployment("decode")["spec"]
+    assert is_ready(world.graph)
+
+
+def test_canary_and_pause_of_one_worker_alone() -> None:
+    world = Alone(canary="1")
+    world.change(image="r/vllm-runtime:1.6.2")
+    world.run()
+    assert sizes(world)["decode"] == [1, 2]
+    assert "1 of 3 new sets is ready" in world.messages[-1]
+    annotate(world, canary=None, paused="true")
+    world.run()
+    assert sizes(world)["decode"] == [1, 2]
+    annotate(world, paused=None)
+    world.run()
+    assert world.is_ready()
+    assert sizes(world)["decode"] == [3]
+    assert world.least == 1

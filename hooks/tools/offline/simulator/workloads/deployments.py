@@ -17,6 +17,7 @@ from hooks.tools.offline.simulator.conditions import WorkloadCondition, build_co
 from hooks.tools.offline.simulator.resources import REPLICA_SET
 from hooks.tools.offline.simulator.store import Ref, Store, ref_of
 from hooks.tools.offline.simulator.workloads.owned import build_pod, owned_by, pods_of, write_status
+from hooks.tools.offline.simulator.workloads.paused_deployments import plan_paused_sizes
 from hooks.tools.offline.simulator.workloads.pods import is_ready
 from hooks.wire.world.ownership import controller_reference
 
@@ -40,9 +41,17 @@ def reconcile_deployment(store: Store, client: Client, deployment: Manifest, now
     if is_deleting(deployment):
         return
     moment = datetime.fromisoformat(now)
-    current = _with_patience(client, _ensure_current_set(store, client, deployment), deployment)
+    is_paused = bool(deployment["spec"].get("paused"))
+    found = _find_current_set(store, deployment)
+    if not is_paused:
+        found = found or _create_current_set(store, client, deployment)
+    current = found and _with_patience(client, found, deployment)
     sets = _sets_of(store, deployment)
-    for replica_set, replicas in _plan_sizes(store, deployment, current, sets, now=moment):
+    if is_paused or current is None:
+        sizes = plan_paused_sizes(deployment, sets)
+    else:
+        sizes = _plan_sizes(store, deployment, current, sets, now=moment)
+    for replica_set, replicas in sizes:
         _scale(store, client, replica_set, replicas)
     for replica_set in _sets_of(store, deployment):
         _write_set_status(store, client, replica_set, moment)
@@ -114,16 +123,18 @@ def _ready_seconds(pod: Manifest, now: datetime) -> float:
     return seconds_since(ready.get("lastTransitionTime", ""), now)
 
 
-def _ensure_current_set(store: Store, client: Client, deployment: Manifest) -> Manifest:
-    """The ReplicaSet of the current template, created if needed; if its name is taken, it gets another hash.
+def _find_current_set(store: Store, deployment: Manifest) -> Manifest | None:
+    """The ReplicaSet of the current template."""
+    own = {item["metadata"]["name"]: item for item in _sets_of(store, deployment)}
+    names = (f"{deployment['metadata']['name']}-{digest}" for digest in _digests(deployment))
+    return next((own[name] for name in names if name in own), None)
+
+
+def _create_current_set(store: Store, client: Client, deployment: Manifest) -> Manifest:
+    """The ReplicaSet of the current template, just created; if its name is taken, it gets another hash.
 
     The name is taken while ReplicaSets of a deleted Deployment of the same name are not collected yet.
     """
-    own = {item["metadata"]["name"]: item for item in _sets_of(store, deployment)}
-    for digest in _digests(deployment):
-        name = f"{deployment['metadata']['name']}-{digest}"
-        if name in own:
-            return own[name]
     namespace, kind = deployment["metadata"]["namespace"], REPLICA_SET
     for digest in _digests(deployment):
         name = f"{deployment['metadata']['name']}-{digest}"
@@ -189,8 +200,8 @@ def _write_set_status(store: Store, client: Client, replica_set: Manifest, now: 
     write_status(client, replica_set, status)
 
 
-def _count(store: Store, deployment: Manifest, current: Manifest, now: datetime) -> Counts:
-    digest, sets = current["metadata"]["labels"][TEMPLATE_HASH], _sets_of(store, deployment)
+def _count(store: Store, deployment: Manifest, current: Manifest | None, now: datetime) -> Counts:
+    digest, sets = current["metadata"]["labels"][TEMPLATE_HASH] if current else "", _sets_of(store, deployment)
     pods = [pod for item in sets for pod in pods_of(store, item)]
     updated = [pod for pod in pods if pod["metadata"]["labels"].get(TEMPLATE_HASH) == digest]
     return Counts(

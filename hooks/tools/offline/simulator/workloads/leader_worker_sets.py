@@ -140,11 +140,10 @@ def _rank(pod: Manifest) -> int:
 
 
 def _replace_old(step: _Step, groups: Sequence[_Group]) -> None:
-    """Delete groups of an older template, highest index first, as many as maxUnavailable allows."""
-    allowed = _absolute(
-        step.found["spec"]["rolloutStrategy"]["rollingUpdateConfiguration"]["maxUnavailable"], len(groups)
-    )
-    for group in reversed(groups[_find_partition(groups, allowed) :]):
+    """Delete groups of an older template, highest index first, as many as maxUnavailable and partition allow."""
+    rolling = step.found["spec"]["rolloutStrategy"]["rollingUpdateConfiguration"]
+    allowed = _absolute(rolling["maxUnavailable"], len(groups))
+    for group in reversed(groups[max(_find_partition(groups, allowed), rolling.get("partition", 0)) :]):
         if not group.is_current:
             _drop(step.client, group)
 
