@@ -153,7 +153,7 @@ def _compare(change: _Change, grounds: Grounds) -> Difference:
         stored=[Notice(id=key, text=text) for key, text in find_stored(verdicts, before, after)],
         notes=(*_find_kept(before, after, fresh, refused), *verdicts.warnings),
     )
-    found = with_courses(found, before, after, grounds.facts.settings)
+    found = with_courses(found, before, after, grounds.facts)
     return found if change.tried is None else _try_children(found, after.world, change.tried)
 
 

@@ -34,7 +34,7 @@ def describe_course(course: Course, on_nodes: Outcome | None) -> Iterator[str]:
         )
     if course.way is Way.BY_HAND:
         return
-    yield f"pods of {' | '.join(course.services)}, old + new: {_describe_steps(course)}"
+    yield f"replicas of {' | '.join(course.services)}, old + new: {_describe_steps(course)}"
     ending = _describe_ending(course, course.roomy)
     yield f"at the peak {_write_need(course.peak)}, now {_write_need(course.now)}; {ending}"
     if course.roomy.ending is Ending.INTERRUPTED:
@@ -81,13 +81,25 @@ def _describe_ending(course: Course, outcome: Outcome) -> str:
         case Ending.WAITS:
             missing = f": {_join_amounts(outcome.missing)} missing" if outcome.missing else ""
             return f"it waits for room{missing}, {_write_serving(course, outcome.serving)}"
+        case Ending.HELD:
+            return f"{_describe_hold(course)}, {_write_serving(course, outcome.serving)}"
         case Ending.INTERRUPTED:
             what = "no generation is complete" if len(course.services) > 1 else "no pod serves"
             return f"it interrupts: for the time of a start {what}"
 
 
+def _describe_hold(course: Course) -> str:
+    if course.wishes.is_paused:
+        return f"nothing starts until the annotation {contract.ANNOTATION_ROLLOUT_PAUSED} of the graph goes"
+    count = course.wishes.count_canary(course.sets)
+    return (
+        f"{count} of {course.sets} become new, then it waits until the annotation {contract.ANNOTATION_ROLLOUT_CANARY} "
+        "of the graph goes"
+    )
+
+
 def _write_serving(course: Course, serving: Fraction) -> str:
-    unit = "pod" if len(course.services) == 1 else "complete set"
+    unit = "replica" if len(course.services) == 1 else "complete set"
     least = int(serving * course.sets)
     if serving == 1:
         all_of = f"its {unit} serves" if course.sets == 1 else f"all {course.sets} {unit}s serve"

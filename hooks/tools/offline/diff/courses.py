@@ -11,18 +11,18 @@ from fractions import Fraction
 from functools import reduce
 
 from hooks.component.spec.subject import ComponentType
-from hooks.graph.change.complete_sets import WorkerPods
 from hooks.ground import contract
 from hooks.ground.k8s import kinds
 from hooks.ground.k8s.grove import ON_DELETE
 from hooks.ground.k8s.types import Json, ReadManifest, annotations_of
-from hooks.tools.offline.diff.moving import Moving
+from hooks.tools.offline.diff.moving import Moving, count_replicas
 from hooks.tools.offline.diff.nodes import Milli, add, need_of
 from hooks.tools.offline.diff.playing import Count, Endless, Full, Played, play_alone
 from hooks.tools.offline.diff.pods import PodSet
-from hooks.tools.offline.diff.roles import Place
+from hooks.tools.offline.diff.roles import Place, Role
 from hooks.tools.offline.diff.rollouts import PodChange, PodFate
 from hooks.tools.world.settling import Settled
+from hooks.wire.policy.rollout_wishes import NO_WISHES, RolloutWishes
 from hooks.wire.world.objects import ObjectId
 
 
@@ -41,10 +41,11 @@ class Way(StrEnum):
 
 
 class Ending(StrEnum):
-    """What comes of a rollout: it gets through, it waits and the old pods serve, or nothing serves for some time."""
+    """What comes of a rollout: it gets through; it waits for room, or for a person; or nothing serves for some time."""
 
     PASSES = "passes"
     WAITS = "waits"
+    HELD = "held"
     INTERRUPTED = "interrupted"
 
 
@@ -62,11 +63,11 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Course:
-    """The rollout of a graph's workers. `moments` are the pods of each service, old and new ones, with room for all.
+    """The rollout of a graph's workers. `moments` are the replicas of each service, old and new, with room for all.
 
     `sets` complete sets are wanted. `unchanged` are workers whose own spec stays, so they restart for the others.
-    `peak` and `now` are pods and devices, in thousandths. `full` is the outcome on a cluster without a free device,
-    `roomy` that with room for all.
+    `wishes` are annotations of the graph that hold the rollout. `peak` and `now` are pods and devices, in thousandths.
+    `full` is the outcome on a cluster without a free device, `roomy` that with room for all.
     """
 
     graph: ObjectId
@@ -79,6 +80,7 @@ class Course:
     peak: Milli
     roomy: Outcome
     full: Outcome
+    wishes: RolloutWishes = NO_WISHES
 
     @property
     def places(self) -> frozenset[Place]:
@@ -86,7 +88,7 @@ class Course:
         return frozenset((self.graph.namespace, self.graph.name, service) for service in self.services)
 
 
-def with_roles(changes: Sequence[PodChange], roles: Mapping[Place, WorkerPods]) -> tuple[PodChange, ...]:
+def with_roles(changes: Sequence[PodChange], roles: Mapping[Place, Role]) -> tuple[PodChange, ...]:
     """The changes; those of workers that roll in sets know it, and how many of their pods there are at each moment."""
     found = [replace(one, in_sets=roles.get(one.place)) if _takes_part(one) else one for one in changes]
     groups: dict[Place, list[int]] = {}
@@ -121,7 +123,7 @@ def find_outcome(places: frozenset[Place], played: Played, way: Way, free: Milli
     """
     indexes = [index for index, one in enumerate(played.moving) if one.place in places and _takes_part(one.change)]
     sets = [played.moving[index] for index in indexes]
-    parts = [_complete(sets, [moment[index] for index in indexes]) for moment in played.moments]
+    parts = [_find_complete(sets, [moment[index] for index in indexes]) for moment in played.moments]
     serving = min((old + new for old, new in parts), default=Fraction(1))
     missing: dict[str, int] = {}
     for one in sets:
@@ -131,7 +133,9 @@ def find_outcome(places: frozenset[Place], played: Played, way: Way, free: Milli
     if any(not old and not new for old, new in parts):
         ending = Ending.INTERRUPTED
     else:
-        ending = Ending.PASSES if all(one.is_done for one in sets) else Ending.WAITS
+        is_held = any(one.change.in_sets and one.change.in_sets.wishes != NO_WISHES for one in sets)
+        waits = Ending.HELD if is_held and not missing else Ending.WAITS
+        ending = Ending.PASSES if all(one.is_done for one in sets) else waits
     lacking = {name: amount - max(0, free.get(name, 0)) for name, amount in missing.items() if "/" in name}
     return Outcome(
         ending=ending,
@@ -175,12 +179,13 @@ def _describe(graph: ObjectId, workers: Sequence[PodChange], sides: tuple[Settle
         way=way,
         services=services,
         unchanged=_find_unchanged(graph, workers, sides),
-        sets=min(one.after for one in workers),
+        sets=min(_count_wanted(roomy.moving).values()),
         moments=tuple(_find_moments(roomy)),
         now=needs[0],
         peak=reduce(_most, needs),
         roomy=find_outcome(places, roomy, way, {}),
         full=find_outcome(places, full, way, {}),
+        wishes=next((one.in_sets.wishes for one in workers if one.in_sets), NO_WISHES),
     )
 
 
@@ -214,15 +219,27 @@ def _find_unchanged(graph: ObjectId, changes: Iterable[PodChange], sides: tuple[
 
 
 def _find_moments(played: Played) -> Iterator[Mapping[str, tuple[int, int]]]:
-    """The pods of each service whenever they change; of a service with several sets those of the first."""
+    """The replicas of each service whenever they change."""
     last: dict[str, tuple[int, int]] = {}
     for moment in played.moments:
-        counts: dict[str, tuple[int, int]] = {}
-        for one, count in zip(played.moving, moment, strict=True):
-            counts.setdefault(one.place[2], (count.old, count.new))
+        counts = _count_services(played.moving, moment)
         if counts != last:
             yield counts
         last = counts
+
+
+def _count_services(sets: Sequence[Moving], moment: Sequence[Count]) -> dict[str, tuple[int, int]]:
+    """By service its old replicas, and its new ones that have a place."""
+    found: dict[str, list[tuple[Moving, Count]]] = {}
+    for one, count in zip(sets, moment, strict=True):
+        found.setdefault(one.place[2], []).append((one, count))
+    return {
+        service: (
+            count_replicas((one for one, _ in pairs), (count.old for _, count in pairs)),
+            count_replicas((one for one, _ in pairs), (count.new for _, count in pairs)),
+        )
+        for service, pairs in found.items()
+    }
 
 
 def _need_at(sets: Sequence[Moving], moment: Sequence[Count]) -> Milli:
@@ -238,12 +255,19 @@ def _most(one: Milli, other: Milli) -> Milli:
     return {name: max(one.get(name, 0), other.get(name, 0)) for name in {**one, **other}}
 
 
-def _complete(sets: Sequence[Moving], counts: Sequence[Count]) -> tuple[Fraction, Fraction]:
+def _count_wanted(sets: Sequence[Moving]) -> dict[str, int]:
+    """By service how many replicas there are in the end."""
+    done = [Count(old=0, new=one.change.after, ready=0) for one in sets]
+    return {service: new for service, (_, new) in _count_services(sets, done).items()}
+
+
+def _find_complete(sets: Sequence[Moving], counts: Sequence[Count]) -> tuple[Fraction, Fraction]:
     """The part of the wanted capacity that the old generation still has complete, and that the new one has."""
-    had = [(one, count) for one, count in zip(sets, counts, strict=True) if one.change.before]
-    old = min((Fraction(count.old, one.change.before) for one, count in had), default=Fraction(0))
-    new = min(Fraction(count.ready, one.change.after) for one, count in zip(sets, counts, strict=True))
-    return old, new
+    began = _count_services(sets, [Count(old=one.change.before, new=0, ready=0) for one in sets])
+    now = _count_services(sets, [Count(old=one.old, new=one.ready, ready=0) for one in counts])
+    wanted = _count_wanted(sets)
+    old = min((Fraction(now[name][0], had) for name, (had, _) in began.items() if had), default=Fraction(0))
+    return old, min((Fraction(now[name][1], count) for name, count in wanted.items() if count), default=Fraction(0))
 
 
 def _need_of_next(one: Moving) -> dict[str, int]:

@@ -1,21 +1,25 @@
 """Sets of pods while a rollout is played: how many old ones stay, how many new ones may come, and where they are.
 
 Workers that roll in complete sets go at the pace that the graph hook would set at each step. All others go as
-Kubernetes replaces the pods of one workload.
+Kubernetes replaces the pods of one workload. A group of pods over several nodes counts as one replica. It is not known
+which place it has: in which order groups change places in the end needs no more room, and stops nothing that serves.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from typing import Protocol
 
+from hooks.component.change.paced_workload import share_pace
 from hooks.component.plan.strategy import pace_strategy
-from hooks.graph.change.complete_sets import WorkerPods, find_pace
-from hooks.ground.k8s.types import Json
+from hooks.graph.change.complete_sets import Budget, WorkerPods, find_pace
+from hooks.ground.k8s import kinds
 from hooks.ground.k8s.workloads import rolling_update
 from hooks.tools.offline.diff.nodes import Milli, need_of
 from hooks.tools.offline.diff.pods import PodSet
-from hooks.tools.offline.diff.roles import Place
+from hooks.tools.offline.diff.roles import Place, Role
 from hooks.tools.offline.diff.rollouts import PodChange
+from hooks.wire.policy.rollout_pace import RolloutPace
 
 
 class Ground(Protocol):
@@ -36,7 +40,7 @@ class Moving:
     """One set while it is played: the places of its old pods and of its new ones.
 
     `kept` old pods become new ones without a restart. `ready` new pods have been there for a step. `missed` new pods
-    found no place in the first step, and `why` says why the last one did not.
+    found no place in the first step, and `why` says why the last one did not. `pace` counts replicas.
     """
 
     change: PodChange
@@ -47,7 +51,7 @@ class Moving:
     why: str = ""
     missed: int = 0
     is_crowded: bool = False
-    strategy: Mapping[str, Json] | None = None
+    pace: RolloutPace | None = None
 
     @property
     def place(self) -> Place:
@@ -65,8 +69,8 @@ class Moving:
         new = self.change.rollout.new
         if not self.rolls or new is None:
             return self.wanted
-        surge = new.surge if self.strategy is None else int(self.strategy["maxSurge"])
-        return min(self.wanted, max(0, self.change.after + surge - len(self.olds)))
+        most = self.change.after + new.surge if self.pace is None else self.pace.most * self.each
+        return min(self.wanted, max(0, most - len(self.olds)))
 
     @property
     def rolls(self) -> bool:
@@ -80,9 +84,14 @@ class Moving:
         new = self.change.rollout.new
         if not self.rolls or new is None:
             return self.kept
-        if self.strategy is not None:
-            return self.change.after - int(self.strategy["maxUnavailable"])
+        if self.pace is not None:
+            return self.pace.kept * self.each
         return max(0, self.change.after - new.unavailable - self.ready)
+
+    @property
+    def each(self) -> int:
+        """How many of the pods are of one replica."""
+        return self.change.set.each
 
     @property
     def is_done(self) -> bool:
@@ -127,18 +136,50 @@ def set_pace(moving: Iterable[Moving]) -> None:
         _set_pace(group)
 
 
+def count_replicas(sets: Iterable[Moving], counts: Iterable[int]) -> int:
+    """How many replicas so many pods of each of these sets make, all of one service: of each role as many."""
+    roles: dict[str, int] = {}
+    for one, count in zip(sets, counts, strict=True):
+        role = one.change.set.role
+        roles[role] = roles.get(role, 0) + count // one.each
+    return min(roles.values(), default=0)
+
+
 def _set_pace(group: Sequence[Moving]) -> None:
-    roles = {one.place[2]: _role_of(one) for one in group}
-    paces = find_pace(roles, is_crowded=any(one.is_crowded for one in group))
+    services: dict[str, list[Moving]] = {}
     for one in group:
-        new, pace = one.change.rollout.new, paces.get(one.place[2])
-        if new is not None and pace is not None:
-            own = rolling_update(max_surge=new.surge, max_unavailable=0)
-            one.strategy = pace_strategy(own, one.change.after, kept=pace.kept, most=pace.most)["rollingUpdate"]
-        else:
-            one.strategy = None
+        services.setdefault(one.place[2], []).append(one)
+    roles = {service: _observe(sets) for service, sets in services.items()}
+    found = _role_of(group[0])
+    complete = min(Fraction(one.old or 0, one.wanted) for one in roles.values())
+    budget = Budget(is_crowded=any(one.is_crowded for one in group), wishes=found.wishes, complete=complete)
+    paces = find_pace(roles, budget)
+    for service, sets in services.items():
+        pace, wanted = paces.get(service), roles[service].wanted
+        if found.wishes.is_paused:
+            pace = RolloutPace(kept=wanted, most=wanted)
+        elif pace is not None and sets[0].change.set.workload.is_a(kinds.DEPLOYMENT):
+            pace = _pace_deployment(sets[0].change.set, wanted, pace)
+        sizes = {str(one.change.set.workload): one.change.after // one.each for one in sets}
+        shares = share_pace(sizes, pace)
+        for one in sets:
+            one.pace = shares.get(str(one.change.set.workload))
 
 
-def _role_of(one: Moving) -> WorkerPods:
+def _pace_deployment(pods: PodSet, wanted: int, pace: RolloutPace) -> RolloutPace:
+    """What is left of the pace by the strategy of the Deployment."""
+    own = rolling_update(max_surge=pods.surge, max_unavailable=0)
+    paced = pace_strategy(own, wanted, kept=pace.kept, most=pace.most)["rollingUpdate"]
+    return RolloutPace(kept=wanted - int(paced["maxUnavailable"]), most=wanted + int(paced["maxSurge"]))
+
+
+def _observe(sets: Sequence[Moving]) -> WorkerPods:
+    """The replicas of one service as they are now."""
+    old = count_replicas(sets, (len(one.olds) for one in sets))
+    ready = count_replicas(sets, (one.ready for one in sets))
+    return replace(_role_of(sets[0]).replicas, ready=ready, old=old, intact=old, is_numbered=False)
+
+
+def _role_of(one: Moving) -> Role:
     assert one.change.in_sets is not None  # noqa: S101 - only those that have a role are in a group
-    return replace(one.change.in_sets, ready=one.ready, old=len(one.olds))
+    return one.change.in_sets

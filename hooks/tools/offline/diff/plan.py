@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from hooks.ground.k8s.types import Manifest, ReadManifest
-from hooks.ground.settings import Settings
+from hooks.ground.settings.facts import Facts
 from hooks.tools.offline.diff.courses import Course, find_courses, with_roles
 from hooks.tools.offline.diff.defaults import with_defaults, with_rendered
 from hooks.tools.offline.diff.fields import FieldChange, compare_objects
@@ -114,9 +114,9 @@ def plan_difference(
     )
 
 
-def with_courses(found: Difference, before: Settled, after: Settled, settings: Settings) -> Difference:
+def with_courses(found: Difference, before: Settled, after: Settled, facts: Facts) -> Difference:
     """The difference, with how the workers of each graph roll, which also says how much they request meanwhile."""
-    pods = with_roles(found.pods, find_roles(before, after, settings))
+    pods = with_roles(found.pods, find_roles(before, after, facts))
     return replace(
         found,
         pods=pods,

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from hooks.graph.change.complete_sets import WorkerPods
 from hooks.ground import contract
 from hooks.ground.k8s import kinds
 from hooks.ground.k8s.pod_sets import place_in_workload
@@ -17,7 +16,7 @@ from hooks.tools.offline.diff.defaults import with_defaults
 from hooks.tools.offline.diff.fields import FieldChange, compare_values
 from hooks.tools.offline.diff.pods import PodSet, find_pod_sets
 from hooks.tools.offline.diff.resources import Rollout
-from hooks.tools.offline.diff.roles import Place
+from hooks.tools.offline.diff.roles import Place, Role
 from hooks.tools.world.settling import Settled
 from hooks.wire.world.objects import ObjectId
 
@@ -38,8 +37,8 @@ class PodChange:
     """One set of pods: what happens to it, and because of which fields of its workload.
 
     `together` says that only pods that are replaced with these have another template. `moved_to` is the workload in
-    which the pods of this service run afterwards. `in_sets` is the worker before its first new pod, if it rolls in
-    complete sets with the others of its graph.
+    which the pods of this service run afterwards. `in_sets` is the worker's role, if it rolls in complete sets with the
+    others of its graph.
     """
 
     fate: PodFate
@@ -48,7 +47,7 @@ class PodChange:
     together: bool = False
     recreated: bool = False
     moved_to: ObjectId | None = None
-    in_sets: WorkerPods | None = None
+    in_sets: Role | None = None
 
     @property
     def place(self) -> Place:

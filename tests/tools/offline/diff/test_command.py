@@ -36,10 +36,10 @@ Pods
 
 How workers roll
   DynamoGraphDeployment default/vllm-disagg: VllmPrefillWorker rolls at Kubernetes' own pace
-    pods of VllmPrefillWorker, old + new: 2+0 → 2+1 → 1+1 → … → 0+2
-    at the peak 3 pods with 3 nvidia.com/gpu, now 2 pods with 2 nvidia.com/gpu; it gets through, and all 2 pods serve \
-meanwhile
-    without a free device: it waits for room: 1 nvidia.com/gpu missing, and all 2 pods serve meanwhile
+    replicas of VllmPrefillWorker, old + new: 2+0 → 2+1 → 1+1 → … → 0+2
+    at the peak 3 pods with 3 nvidia.com/gpu, now 2 pods with 2 nvidia.com/gpu; it gets through, and all 2 replicas \
+serve meanwhile
+    without a free device: it waits for room: 1 nvidia.com/gpu missing, and all 2 replicas serve meanwhile
 
 Resources
                   now  peak  after

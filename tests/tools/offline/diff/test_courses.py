@@ -96,6 +96,45 @@ def test_simulated_rollout_has_the_pods_and_the_sets_that_are_announced(prefill:
     assert found.moments[-1] == {"prefill": (0, prefill), "decode": (0, decode)}
 
 
+def test_worker_over_two_nodes_is_a_role_whose_groups_count() -> None:
+    main = {"mainContainer": {"image": "r/vllm-runtime:1.6.1", "command": ["python3"], "args": ["-m", "dynamo.vllm"]}}
+    fields = {"multinode": {"nodeCount": 2}, "resources": {"limits": {"gpu": "8"}}, "extraPodSpec": main}
+    found = course(change("lws", "volcano", prefill=2, decode=2, of_decode=fields))
+    assert found.way is Way.SETS
+    assert found.moments[0] == {"prefill": (2, 0), "decode": (2, 0)}
+    assert found.moments[1] == {"prefill": (2, 1), "decode": (2, 1)}
+    assert (found.now[GPU], found.peak[GPU]) == ((2 + 2 * 16) * 1000, (3 + 3 * 16) * 1000)
+    assert (found.roomy.ending, found.roomy.serving) == (Ending.PASSES, 1)
+    assert (found.full.ending, found.full.serving) == (Ending.PASSES, Fraction(1, 2))
+
+
+HELD = {
+    "paused": (
+        {contract.ANNOTATION_ROLLOUT_PAUSED: "true"},
+        ({"prefill": (2, 0), "decode": (4, 0)},),
+        "nothing starts until the annotation nvidia.com/dynamo-hooks-rollout-paused of the graph goes",
+    ),
+    "a canary": (
+        {contract.ANNOTATION_ROLLOUT_CANARY: "1"},
+        (
+            {"prefill": (2, 0), "decode": (4, 0)},
+            {"prefill": (2, 1), "decode": (4, 1)},
+            {"prefill": (2, 1), "decode": (3, 1)},
+            {"prefill": (2, 1), "decode": (3, 2)},
+            {"prefill": (1, 1), "decode": (2, 2)},
+        ),
+        "1 of 2 become new, then it waits until the annotation nvidia.com/dynamo-hooks-rollout-canary of the graph",
+    ),
+}
+
+
+@pytest.mark.parametrize(("annotations", "moments", "text"), HELD.values(), ids=HELD)
+def test_rollout_that_a_person_holds_says_so(annotations: Any, moments: Any, text: str) -> None:
+    found = change(prefill=2, decode=4, annotations=annotations)
+    assert (course(found).roomy.ending, course(found).moments) == (Ending.HELD, moments)
+    assert text in list(describe_courses(found))[2]
+
+
 def test_worker_that_did_not_change_needs_room_too() -> None:
     new = graph()
     new[0]["spec"]["services"]["prefill"]["envs"] = [{"name": "A", "value": "1"}]
@@ -111,7 +150,7 @@ def test_worker_that_did_not_change_needs_room_too() -> None:
             "decode is not changed, and moves to the new generation with prefill: there must be room for new pods of "
             "all of them"
         ),
-        "pods of decode | prefill, old + new: 1+0 | 1+0 → 1+1 | 1+1 → 0+1 | 0+1",
+        "replicas of decode | prefill, old + new: 1+0 | 1+0 → 1+1 | 1+1 → 0+1 | 0+1",
         (
             "at the peak 4 pods with 4 nvidia.com/gpu, now 2 pods with 2 nvidia.com/gpu; it gets through, and its "
             "complete set serves meanwhile"
@@ -181,9 +220,9 @@ def test_one_worker_rolls_as_kubernetes_does() -> None:
     assert list(describe_courses(found))[-2:] == [
         (
             "at the peak 3 pods with 3 nvidia.com/gpu, now 2 pods with 2 nvidia.com/gpu; it gets through, and all 2 "
-            "pods serve meanwhile"
+            "replicas serve meanwhile"
         ),
-        "without a free device: it waits for room: 1 nvidia.com/gpu missing, and all 2 pods serve meanwhile",
+        "without a free device: it waits for room: 1 nvidia.com/gpu missing, and all 2 replicas serve meanwhile",
     ]
 
 
