@@ -61,9 +61,64 @@ def test_one_generation_is_complete_at_each_moment(
         api.delete(DYNAMO, GRAPH, NAME)
 
 
-def single_pods(graph: Manifest) -> Manifest:
+def test_canary_waits_a_pause_keeps_all_pods_and_both_end(
+    api: ApiClient, admin: ApiClient, metacontroller: HttpServer, acting_url: str
+) -> None:
+    assert metacontroller
+    with running_controllers(admin, acting_url):
+        api.create(single_pods(load_example(NAME), replicas=2), strict=True)
+        wait_until_ready(api, NAME)
+        before = uids(workers(api))
+        since, known = api.list_with_revision("v1", "Pod")
+
+        annotate(api, CANARY="1")
+        change(api, "1.6.2", {})
+        wait_for(lambda: "1 of 2 new sets is ready, as the annotation" in message(api), "the canary is ready")
+        wait_for(lambda: len(workers(api)) == 4, "one old set ended for it")
+        time.sleep(QUIET_SECONDS)
+        canary = uids(workers(api))
+        assert len(canary) == 4
+        assert len(canary & before) == 2
+
+        annotate(api, CANARY=None, PAUSED="true")
+        wait_for(lambda: "the rollout is paused" in message(api), "it is paused")
+        wait_for(lambda: all("paused" in one["spec"] for one in deployments(api)), "the Deployments are paused")
+        time.sleep(QUIET_SECONDS)
+        assert uids(workers(api)) == canary
+        change(api, "1.6.9", {})
+        wait_for(lambda: images_of_deployments(api) == {"1.6.9"}, "a second edit is applied")
+        time.sleep(QUIET_SECONDS)
+        assert uids(workers(api)) == canary
+
+        change(api, "1.6.2", {})
+        annotate(api, PAUSED=None)
+        wait_for(lambda: "rollingUpdate" not in the_graph(api, NAME)["status"], "the rollout is over")
+        wait_until_ready(api, NAME)
+        assert len(workers(api)) == 4
+        assert not uids(workers(api)) & before
+        assert_at_rest(api, sets=2)
+        assert_complete(api, since, known)
+        api.delete(DYNAMO, GRAPH, NAME)
+
+
+def annotate(api: ApiClient, **annotations: str | None) -> None:
+    names = {"CANARY": contract.ANNOTATION_ROLLOUT_CANARY, "PAUSED": contract.ANNOTATION_ROLLOUT_PAUSED}
+    body = {"metadata": {"annotations": {names[key]: value for key, value in annotations.items()}}}
+    api.patch(DYNAMO, GRAPH, NAME, body)
+
+
+def deployments(api: ApiClient) -> list[Manifest]:
+    return [one for one in api.list("apps/v1", "Deployment") if service_of(one) in ROLES]
+
+
+def images_of_deployments(api: ApiClient) -> set[str]:
+    containers = (one["spec"]["template"]["spec"]["containers"][-1] for one in deployments(api))
+    return {container["image"].rpartition(":")[2] for container in containers}
+
+
+def single_pods(graph: Manifest, replicas: int = 1) -> Manifest:
     for service in graph["spec"]["services"].values():
-        service["replicas"] = 1
+        service["replicas"] = replicas
     return graph
 
 
@@ -103,6 +158,7 @@ def assert_at_rest(api: ApiClient, *, sets: int) -> None:
     for deployment in api.list("apps/v1", "Deployment"):
         spec = deployment["spec"]
         assert "minReadySeconds" not in spec
+        assert "paused" not in spec
         assert spec["progressDeadlineSeconds"] == 600
         assert spec["strategy"]["rollingUpdate"] == {"maxSurge": "25%", "maxUnavailable": "25%"}
     assert not [one for one in api.list(DYNAMO, COMPONENT) if contract.ANNOTATION_PACE in annotations_of(one)]

@@ -8,6 +8,7 @@ from typing import Any
 
 from hooks.ground import contract
 from hooks.ground.k8s import kinds
+from hooks.ground.k8s.conditions import is_pod_ready
 from hooks.ground.k8s.types import GroupVersionKind, Manifest, controller_of
 from hooks.tools.offline.simulator.store import copy_json, ref_of
 from hooks.tools.offline.simulator.workloads.pods import PodFault
@@ -76,6 +77,8 @@ def scale_by_adapter(world: World) -> str:
 
 def break_pods(world: World) -> str:
     """Pods of a service, those there are and those to come, fail in one way; or those to come take long."""
+    if world.road.slow and world.rng.random() < 0.3:
+        return _take_room(world)
     if world.road.slow:
         glob = world.rng.choice(world.road.slow)
         world.cluster.block(glob)
@@ -84,6 +87,14 @@ def break_pods(world: World) -> str:
     return give_fault(
         world, world.rng.choice([f"{GRAPH}-*", "*frontend*", "*worker*"]), world.rng.choice(sorted(PodFault))
     )
+
+
+def _take_room(world: World) -> str:
+    """Pods that are not ready find no room."""
+    waiting = [pod["metadata"]["name"] for pod in world.list_kind(kinds.POD) if not is_pod_ready(pod)]
+    for name in waiting:
+        give_fault(world, name, PodFault.UNSCHEDULABLE)
+    return f"no room for {', '.join(waiting)}" if waiting else ""
 
 
 def give_fault(world: World, glob: str, fault: PodFault) -> str:
@@ -416,6 +427,20 @@ def calm(world: World) -> None:
     world.server.losses.clear()
     world.server.reading = Reading.IS_TRUE
     world.lost_effects = 0
+    _steer_no_more(world)
+
+
+def _steer_no_more(world: World) -> None:
+    """Nothing is paused, and nothing is tried on a part."""
+    for found in (world.valid, _editable(world)):
+        annotations = (found or {}).get("metadata", {}).get("annotations", {})
+        written = [key for key in _STEERING if annotations.pop(key, None) is not None]
+        if found is not world.valid and written:
+            patch = {"metadata": {"annotations": dict.fromkeys(written)}}
+            world.cluster.patch(contract.GRAPH, GRAPH, patch, NAMESPACE)
+
+
+_STEERING = (contract.ANNOTATION_ROLLOUT_PAUSED, contract.ANNOTATION_ROLLOUT_CANARY)
 
 
 def _editable(world: World) -> Manifest | None:

@@ -66,40 +66,43 @@ def complete_generation_outlasts_the_next(world: World, step: Step) -> Iterator[
     """
     if not any(change.ref.kind == kinds.POD.kind for change in step.changes):
         return
-    roles = {one["metadata"]["name"]: one for one in world.list_kind(kinds.DEPLOYMENT) if _is_worker(one)}
-    ready = {(suffix_of(pod), _deployment_of(pod)) for pod in world.list_kind(kinds.POD) if _serves(pod)}
+    roles = {one["metadata"]["name"]: one for one in world.list_kind(kinds.DEPLOYMENT) if is_worker(one)}
+    ready = {(suffix_of(pod), deployment_of(pod)) for pod in world.list_kind(kinds.POD) if serves(pod)}
     world.ledger.reached |= ready
     removed = {write.name for write in step.writes if write.actor == "workload-controller" and write.verb == "delete"}
     for change in step.changes:
         lost = change.old
-        if change.ref.kind != kinds.POD.kind or change.ref.name not in removed or lost is None or not _serves(lost):
+        if change.ref.kind != kinds.POD.kind or change.ref.name not in removed or lost is None or not serves(lost):
             continue
-        role, old = roles.get(_deployment_of(lost)), suffix_of(lost)
-        suffixes = {old, *(_suffix_in(one["spec"]["template"]) for one in roles.values())}
-        if role is None or len(roles) < 2 or suffixes & BY_HAND or (change.new is not None and _serves(change.new)):
+        role, old = roles.get(deployment_of(lost)), suffix_of(lost)
+        suffixes = {old, *(suffix_in(one["spec"]["template"]) for one in roles.values())}
+        if role is None or len(roles) < 2 or suffixes & BY_HAND or (change.new is not None and serves(change.new)):
             continue
-        new = _suffix_in(role["spec"]["template"])
-        was_complete = all((old, name) in ready | {(old, _deployment_of(lost))} for name in roles)
+        new = suffix_in(role["spec"]["template"])
+        was_complete = all((old, name) in ready | {(old, deployment_of(lost))} for name in roles)
         is_complete = all((old, name) in ready for name in roles)
         missing = [name for name in sorted(roles) if (new, name) not in world.ledger.reached]
-        if old != new and was_complete and not is_complete and missing and _may_lose_none(world, role):
+        if old != new and was_complete and not is_complete and missing and may_lose_none(world, role):
             yield f"pod {change.ref.name} of generation {old} ends before {', '.join(missing)} is ready in {new}"
 
 
-def _serves(pod: Manifest) -> bool:
+def serves(pod: Manifest) -> bool:
+    """Whether a pod is ready and not on its way out."""
     return is_pod_ready(pod) and "deletionTimestamp" not in pod["metadata"]
 
 
-def _deployment_of(pod: Manifest) -> str:
+def deployment_of(pod: Manifest) -> str:
+    """The Deployment of a pod, empty for none."""
     return labels_of(pod).get(contract.LABEL_SELECTOR, "")
 
 
-def _is_worker(deployment: Manifest) -> bool:
+def is_worker(deployment: Manifest) -> bool:
+    """Whether a Deployment runs workers, and some are wanted."""
     is_wanted = deployment["spec"]["replicas"] > 0 and "deletionTimestamp" not in deployment["metadata"]
     return is_wanted and labels_of(deployment["spec"]["template"]).get(contract.LABEL_COMPONENT_TYPE) in _WORKERS
 
 
-def _may_lose_none(world: World, deployment: Manifest) -> bool:
+def may_lose_none(world: World, deployment: Manifest) -> bool:
     """Whether its annotations let no pod be missing, and nobody edited it."""
     metadata = deployment["metadata"]
     asked = (metadata.get("annotations") or {}).get(contract.ANNOTATION_MAX_UNAVAILABLE, "0")
@@ -133,7 +136,8 @@ BY_HAND = frozenset({"blue", "green"})
 _WORKERS = frozenset({"worker", "prefill", "decode"})
 
 
-def _suffix_in(template: Manifest) -> str:
+def suffix_in(template: Manifest) -> str:
+    """The generation of a pod template, empty for none."""
     return _variables(template).get(contract.WORKER_SUFFIX, "")
 
 

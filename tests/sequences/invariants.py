@@ -28,6 +28,7 @@ from tests.sequences.restarts import (
     restart_keeps_its_order,
     told_services_stay_told,
 )
+from tests.sequences.rollouts import complete_sets_are_kept, paused_rollout_stands
 from tests.sequences.secrets import PULL_SECRETS, secrets_roll_nothing
 from tests.sequences.seen import is_numbered, pending_writes, says_ready, why_unready
 from tests.sequences.truth import find_lie, is_condition_true, replicas_of, run_by
@@ -128,7 +129,8 @@ def replicas_are_those_asked(_world: World, step: Step) -> Iterator[str]:
                 if found["spec"]["replicas"] != spec.get("replicas", 1):
                     yield f"Deployment {name} gets {found['spec']['replicas']} replicas, not {spec.get('replicas', 1)}"
             groups = sum(found["spec"]["replicas"] for found in call.wanted("LeaderWorkerSet").values())
-            if groups > spec.get("replicas", 1):
+            pace = read_pace(annotations_of(call.parent).get(contract.ANNOTATION_PACE, ""))
+            if groups > max(spec.get("replicas", 1), pace.most if pace is not None else 0):
                 yield f"LeaderWorkerSets of {name} get {groups} replicas, not {spec.get('replicas', 1)}"
         elif call.hook == "graph":
             for service in spec["services"]:
@@ -320,6 +322,8 @@ INVARIANTS: tuple[Check, ...] = (
     workers_of_two_specs_never_meet,
     every_worker_is_seen,
     complete_generation_outlasts_the_next,
+    complete_sets_are_kept,
+    paused_rollout_stands,
 )
 
 _TEMPLATES = frozenset(
@@ -334,7 +338,11 @@ _NO_WISH = frozenset(
         "strategy",
         "minReadySeconds",
         "progressDeadlineSeconds",
+        "paused",
+        "rolloutStrategy",
         contract.ANNOTATION_PACE,
+        contract.ANNOTATION_ROLLOUT_PAUSED,
+        contract.ANNOTATION_ROLLOUT_CANARY,
         contract.ANNOTATION_RENDERING,
         contract.ANNOTATION_RESTART_AT,
         contract.ANNOTATION_DISCOVERED,

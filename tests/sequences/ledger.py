@@ -33,6 +33,14 @@ class Ledger:
         """Uids of the pods of workers whose frontend somebody deleted."""
         self.reached: set[tuple[str, str]] = set()
         """Generation and Deployment of all pods of workers that were ever ready."""
+        self.most_ready: dict[tuple[str, str], int] = {}
+        """By generation and Deployment the most pods that were ready at the same time."""
+        self.wanted: dict[str, dict[str, set[int]]] = {}
+        """By generation and Deployment how many pods were wanted while it was the newest."""
+        self.crowded: set[str] = set()
+        """Generations whose pods lacked room at some time."""
+        self.paused_at: dict[str, int] = {}
+        """By uid of a paused Deployment how many pods were wanted when that began."""
         self.types: dict[str, frozenset[str]] = {}
         self._answers: dict[tuple[str, ...], Any] = {}
         self._facts: dict[tuple[str, str], Fact] = {}

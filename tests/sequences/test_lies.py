@@ -19,8 +19,9 @@ from hooks.tools.offline.simulator.store import copy_json
 from hooks.tools.offline.simulator.workloads import deployments
 from hooks.wire.metacontroller.protocol import SyncAnswer, SyncRequest
 from hooks.wire.policy import rendering_mark
+from hooks.wire.policy.rollout_pace import read_pace
 from tests import make
-from tests.sequences import generations, invariants, rest, restarts
+from tests.sequences import generations, invariants, rest, restarts, rollouts
 from tests.sequences.operator_releases import origins_stay
 from tests.sequences.secrets import secrets_roll_nothing
 from tests.sequences.sequence import Temper, run_sequence
@@ -209,6 +210,31 @@ def without_pace(_request: SyncRequest, answer: SyncAnswer, _facts: Facts) -> Sy
     return with_children(answer, change, contract.COMPONENT.kind)
 
 
+def keep_one_less(_request: SyncRequest, answer: SyncAnswer, _facts: Facts) -> SyncAnswer:
+    """Workers keep an old pod less than their share."""
+
+    def change(child: Manifest) -> Manifest:
+        annotations = child["metadata"].get("annotations") or {}
+        pace = read_pace(annotations.get(contract.ANNOTATION_PACE, ""))
+        if pace is None:
+            return child
+        said = {**annotations, contract.ANNOTATION_PACE: str(replace(pace, kept=max(0, pace.kept - 1)))}
+        return {**child, "metadata": {**child["metadata"], "annotations": said}}
+
+    return with_children(answer, change, contract.COMPONENT.kind)
+
+
+def go_on(_request: SyncRequest, answer: SyncAnswer, _facts: Facts) -> SyncAnswer:
+    """No worker hears that its rollout is paused."""
+
+    def change(child: Manifest) -> Manifest:
+        annotations = child["metadata"].get("annotations") or {}
+        kept = {key: value for key, value in annotations.items() if key != contract.ANNOTATION_ROLLOUT_PAUSED}
+        return {**child, "metadata": {**child["metadata"], "annotations": kept}}
+
+    return with_children(answer, change, contract.COMPONENT.kind)
+
+
 def roll_for_ever(_request: SyncRequest, answer: SyncAnswer, _facts: Facts) -> SyncAnswer:
     return replace(answer, status={**(answer.status or {}), "rollingUpdate": {"phase": "InProgress"}})
 
@@ -357,6 +383,20 @@ CASES = {
         road="sets",
         disturbed_by=("edit", "failing-pods", "cure"),
         seed=67,
+    ),
+    "an old pod too few stays": Case(
+        lie=lambda: keep_one_less,
+        invariant=rollouts.complete_sets_are_kept,
+        hook="graph",
+        road="sets",
+        disturbed_by=("edit", "failing-pods", "cure"),
+    ),
+    "pause is not heard": Case(
+        lie=lambda: go_on,
+        invariant=rollouts.paused_rollout_stands,
+        hook="graph",
+        road="sets",
+        disturbed_by=("edit", "failing-pods", "cure"),
     ),
     "rollout never ends": Case(
         lie=lambda: roll_for_ever, invariant=None, hook="graph", says="nothing rolls any more", road="generations"

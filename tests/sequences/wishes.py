@@ -219,6 +219,27 @@ def switch_grove(rng: Random, found: Manifest) -> str:
     return f"Grove {'on' if wanted == 'true' else 'off'}"
 
 
+def pause_rollout(_rng: Random, found: Manifest) -> str:
+    """Pause the rollout of the workers, or let it go on."""
+    is_on = _steer(found, contract.ANNOTATION_ROLLOUT_PAUSED, "true")
+    return "paused" if is_on else "goes on"
+
+
+def try_on_part(rng: Random, found: Manifest) -> str:
+    """Try the next generation on a part of the sets, or on all."""
+    canary = rng.choice(["1", "2", "50%"])
+    is_on = _steer(found, contract.ANNOTATION_ROLLOUT_CANARY, canary)
+    return f"canary {canary}" if is_on else "no canary"
+
+
+def _steer(found: Manifest, name: str, value: str) -> bool:
+    """Write an annotation that is not there, or take it away; whether it is there now."""
+    annotations = found["metadata"].setdefault("annotations", {})
+    if annotations.pop(name, None) is None:
+        annotations[name] = value
+    return name in annotations
+
+
 def restart(rng: Random, found: Manifest) -> str:
     """Ask for a restart under an id that is new, as generations are."""
     services = sorted(found["spec"]["services"])
@@ -285,6 +306,7 @@ EDITS: Mapping[str, Edit] = {
     "same restart": repeat_restart,
 }
 BREAKS: Mapping[str, Edit] = {"strategy": break_strategy, "names": break_names, "mount": break_mount}
+_STEERING: Mapping[str, Edit] = {"pause": pause_rollout, "canary": try_on_part}
 _SERVICES: Mapping[str, Edit] = {"add service": add_service, "remove service": remove_service}
 _RELEASES: Mapping[str, Edit] = {
     **{name: edit for name, edit in EDITS.items() if name != "image"},
@@ -348,7 +370,23 @@ ROADS: Mapping[str, Road] = {
             edits={
                 **{name: EDITS[name] for name in ("env", "env of all", "replicas", "strategy", "restart")},
                 "release": change_seeing_release,
+                **_STEERING,
                 **_SERVICES,
+            },
+            breaks=BREAKS,
+            has_generations=True,
+            slow=("*-decode-*", "*-prefill-*"),
+        ),
+        Road(
+            name="sets-lws",
+            installed=frozenset({"lws", "volcano"}),
+            services=_released(
+                {"Frontend": service("frontend"), "Decode": service("decode", 2, 2), "Prefill": service("prefill", 2)}
+            ),
+            edits={
+                **{name: EDITS[name] for name in ("env", "env of all", "replicas")},
+                "release": change_seeing_release,
+                **_STEERING,
             },
             breaks=BREAKS,
             has_generations=True,

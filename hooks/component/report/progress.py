@@ -11,7 +11,7 @@ from hooks.component.spec.projection import with_suffix
 from hooks.ground import contract
 from hooks.ground.k8s import kinds
 from hooks.ground.k8s.conditions import is_pod_ready
-from hooks.ground.k8s.pod_sets import count_running_pods, pods_by_role
+from hooks.ground.k8s.pod_sets import count_running_pods, pods_by_role, wanted_replicas
 from hooks.ground.k8s.readiness import (
     Readiness,
     describe_new,
@@ -27,6 +27,7 @@ from hooks.wire.policy.applied_condition import Applied, Judged
 from hooks.wire.policy.deviations import Deviance, Deviation, find_deviations
 from hooks.wire.policy.on_demand import NOT_YET_READ
 
+_ONE_MORE = "it has groups more than wanted while the graph's workers roll"
 _STILL_THERE = "its replica is no longer wanted, and it is not deleted yet"
 LABEL_SET = "leaderworkerset.sigs.k8s.io/name"
 """Label of the pods of a LeaderWorkerSet, with its name as the value."""
@@ -174,10 +175,18 @@ def _measure(
     readiness = read_leader_worker_set(live) if plan.groups else read_deployment(live)
     if live is None:
         return readiness
+    if judged is None and _has_more(plan, live):
+        return Readiness(ready=False, reason=readiness.reason or _ONE_MORE)
     if judged is None:
         explains = plan.pod.settings.explain_pods is Switch.ON
         return _doubt(readiness, live, seen, explains=explains) if plan.groups else readiness
     return Readiness(ready=False, reason="; ".join(_why_deviating(judged, readiness)), is_current=False)
+
+
+def _has_more(plan: ComponentPlan, live: ReadManifest) -> bool:
+    """Whether a LeaderWorkerSet has groups more than wanted, as while the graph's workers roll together."""
+    wanted = {one.name: one.replicas for one in plan.groups.sets} if plan.groups else {}
+    return wanted_replicas(live) > wanted.get(name_of(live), wanted_replicas(live))
 
 
 def _why_deviating(judged: Judged, readiness: Readiness) -> Iterable[str]:
