@@ -132,4 +132,5 @@ def test_object_of_a_wrong_type_beside_a_request_is_a_sentence_when_it_is_render
     )
     result = CliRunner().invoke(main, ["render", "-"], input=yaml.safe_dump_all([{**config_map, "data": 17}, request]))
     assert result.exit_code == 1
-    assert "cannot be rendered beside the other objects: the hook fails" in result.stderr
+    assert "cannot be rendered beside the other objects: ConfigMap default/" in result.stderr
+    assert "Expected `object | null`, got `int` - at `$.data`" in result.stderr

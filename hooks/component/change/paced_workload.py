@@ -35,7 +35,7 @@ def pace_workload(
     pace = read_pace(annotations.get(contract.ANNOTATION_PACE, ""))
     is_paused = pace is not None and read_wishes(annotations).is_paused
     sizes = {one.name: one.replicas for one in plan.groups.sets} if plan.groups else {}
-    groups = _share_pace(sizes, pace)
+    groups = share_pace(sizes, pace)
 
     def apply(child: Manifest) -> Manifest:
         if gvk_of(child) == kinds.LEADER_WORKER_SET:
@@ -63,7 +63,7 @@ def _pace_groups(child: Manifest, size: int, pace: RolloutPace | None) -> Manife
     return found if pace is None else keep_groups(found, kept=pace.kept, extra=pace.most - size)
 
 
-def _share_pace(sizes: Mapping[str, int], pace: RolloutPace | None) -> Mapping[str, RolloutPace]:
+def share_pace(sizes: Mapping[str, int], pace: RolloutPace | None) -> Mapping[str, RolloutPace]:
     """By LeaderWorkerSet its part of the pace of all; {} without any. Each of several has one group.
 
     The first ones keep theirs, and have the additional ones.

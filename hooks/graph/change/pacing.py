@@ -98,7 +98,8 @@ class RolloutInSets:
 
 
 NONE = RolloutInSets()
-_OURS = frozenset({contract.ANNOTATION_PACE, contract.ANNOTATION_ROLLOUT_PAUSED})
+PACING = frozenset({contract.ANNOTATION_PACE, contract.ANNOTATION_ROLLOUT_PAUSED})
+"""Annotations of a component while it rolls in sets."""
 NOWHERE: Mapping[str, Json] = {}
 
 
@@ -183,7 +184,7 @@ def pace_children(children: Children, rollout: RolloutInSets, seen: ObservedGrap
 
 def _annotate(component: Manifest, pace: Mapping[str, str]) -> Manifest:
     """The component with this pace, or without one; what is returned as last applied may have an earlier one."""
-    others = {key: value for key, value in annotations_of(component).items() if key not in _OURS}
+    others = {key: value for key, value in annotations_of(component).items() if key not in PACING}
     annotations = {**others, **pace}
     metadata = {key: value for key, value in component["metadata"].items() if key != "annotations"}
     said = {"annotations": dict(sorted(annotations.items()))} if annotations else {}

@@ -9,6 +9,8 @@
 | Ready was True and becomes False | Warning with its reason |
 | Applied becomes False: children are missing or not as wanted | Warning with its reason |
 | the reason why a service under Grove is not ready changes to one that needs action | Warning with that reason |
+| a rollout of workers begins, is paused, stands still with a canary, goes on, ends | Normal with its reason |
+| a rollout of workers finds no room, or is stalled | Warning with its reason |
 | the scaling adapter of a removed service is deleted | Normal `AdapterDeleted` |
 
 A component has Events of its own about why it is not ready; under Grove there are no components, so the graph has them.
@@ -19,6 +21,7 @@ Source: Dynamo operator, internal/controller/dynamographdeployment_controller.go
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal
 
+from hooks.graph.report.rollout import ROLLOUT, RolloutReason
 from hooks.graph.report.status import NOT_READY_REASONS, GraphReason
 from hooks.ground import contract
 from hooks.ground.k8s.conditions import READY, find_condition
@@ -30,6 +33,8 @@ from hooks.wire.policy.applied_condition import build_applied_event
 from hooks.wire.policy.conditions import change_of, find_change, of_generation, reference_of, was_true
 
 _REFUSALS = frozenset({GraphReason.INVALID.value, GraphReason.FAILED.value, GraphReason.NO_ORCHESTRATOR.value})
+
+_STANDS_STILL = frozenset({RolloutReason.NO_ROOM.value, RolloutReason.STALLED.value})
 
 
 def plan_transition_events(
@@ -46,6 +51,7 @@ def plan_transition_events(
         *_ready_events(about, before, status),
         *build_applied_event(about, before, status),
         *_service_events(about, before, status, explained),
+        *_rollout_events(about, before, status),
     )
 
 
@@ -84,6 +90,26 @@ def _service_events(
             message = f"{service}: {explanation}"
             reason = explanation.reason.value
             yield Event(about=about, type="Warning", reason=reason, message=message, occasion=change_of(before, READY))
+
+
+def _rollout_events(about: ObjectReference, before: Mapping[str, Json], after: Mapping[str, Json]) -> Iterator[Event]:
+    """An Event for each change of what a rollout does; it has ended when its condition is gone.
+
+    A refused graph has no such condition, and its rollout may go on: nothing is said of it then.
+    """
+    ready = find_condition(after.get("conditions") or (), READY)
+    if ready is None or ready["reason"] in _REFUSALS:
+        return
+    changed, occasion = find_change(before, after, ROLLOUT), change_of(before, ROLLOUT)
+    if changed is not None:
+        reason, message = str(changed["reason"]), str(changed["message"])
+        kind: Literal["Normal", "Warning"] = "Warning" if reason in _STANDS_STILL else "Normal"
+        since = f"{of_generation(changed)}, {occasion}"
+        yield Event(about=about, type=kind, reason=reason, message=message, occasion=since)
+    elif was_true(before, ROLLOUT) and find_condition(after.get("conditions") or (), ROLLOUT) is None:
+        reason = RolloutReason.COMPLETED.value
+        message = "All pods of workers are of one generation, and no other is left"
+        yield Event(about=about, type="Normal", reason=reason, message=message, occasion=occasion)
 
 
 def _adapter_events(about: ObjectReference, request: SyncRequest, services: frozenset[str]) -> Iterator[Event]:

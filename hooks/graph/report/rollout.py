@@ -8,17 +8,39 @@ Source: Dynamo operator 1.5, internal/controller/dgd_worker_rollout_reconciler.g
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime
+from enum import StrEnum
 from typing import assert_never
 
 from hooks.graph.change.complete_sets import count_sets
 from hooks.graph.change.pacing import ROLLING_UPDATE, RolloutInSets, RolloutState
 from hooks.graph.change.shares import REGISTERS_IN, Share
 from hooks.ground import contract
-from hooks.ground.k8s.conditions import format_time
+from hooks.ground.k8s.conditions import Condition, find_condition, format_time
 from hooks.ground.k8s.types import Json
 
 IN_PROGRESS = "InProgress"
+ROLLOUT = "Rollout"
+"""The condition's type."""
 _PAUSED, _CANARY = contract.ANNOTATION_ROLLOUT_PAUSED, contract.ANNOTATION_ROLLOUT_CANARY
+
+
+class RolloutReason(StrEnum):
+    """What a rollout of workers does; the last one is of an Event alone, because then there is no condition."""
+
+    IN_PROGRESS = "RolloutInProgress"
+    PAUSED = "RolloutPaused"
+    CANARY_READY = "RolloutCanaryReady"
+    NO_ROOM = "RolloutWithoutRoom"
+    STALLED = "RolloutStalled"
+    COMPLETED = "RolloutCompleted"
+
+
+_REASONS = {
+    RolloutState.PAUSED: RolloutReason.PAUSED,
+    RolloutState.CANARY: RolloutReason.CANARY_READY,
+    RolloutState.NO_ROOM: RolloutReason.NO_ROOM,
+    RolloutState.STALLED: RolloutReason.STALLED,
+}
 
 
 def name_namespaces(shares: Mapping[str, Share]) -> dict[str, Mapping[str, Json]]:
@@ -44,6 +66,23 @@ def report_rollout(
             **({"message": _describe_sets(rollout)} if rollout.paces else {}),
         }
     }
+
+
+def judge_rollout(
+    shares: Mapping[str, Share], rollout: RolloutInSets, before: Mapping[str, Json]
+) -> tuple[Condition, ...]:
+    """The condition about a rollout, which a graph has only while one goes on.
+
+    While pods cannot be read it stays what it was: nothing is known, and nothing changes.
+    """
+    if not shares and not rollout.paces:
+        return ()
+    last = find_condition(before.get("conditions") or (), ROLLOUT)
+    reason = _REASONS.get(rollout.state, RolloutReason.IN_PROGRESS).value
+    if rollout.state is RolloutState.UNKNOWN and last is not None:
+        reason = str(last.get("reason") or reason)
+    message = "; ".join(describe_rollout(shares, rollout))
+    return (Condition(type=ROLLOUT, status="True", reason=reason, message=message),)
 
 
 def describe_rollout(shares: Mapping[str, Share], rollout: RolloutInSets) -> Iterator[str]:

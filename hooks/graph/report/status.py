@@ -11,11 +11,11 @@ from enum import StrEnum
 from hooks.component.report.status import count_new
 from hooks.component.spec.projection import PROJECTED
 from hooks.graph.change.restart import RestartPlan
-from hooks.graph.change.shares import find_rollout
+from hooks.graph.change.shares import Share, find_rollout
 from hooks.graph.grove.status import find_grove_causes, find_remarks, report_grove_services
 from hooks.graph.plan.graph import GraphPlan
 from hooks.graph.report.progress import GraphProgress
-from hooks.graph.report.rollout import describe_rollout, name_namespaces, report_rollout
+from hooks.graph.report.rollout import describe_rollout, judge_rollout, name_namespaces, report_rollout
 from hooks.graph.seen.grove_names import SET_NAME
 from hooks.graph.seen.observe import ObservedGraph
 from hooks.ground import contract
@@ -110,7 +110,7 @@ def report(
     reasons = {service: explanation.reason.value for service, explanation in sorted(explained.items())}
     worst = _find_worst(plan, seen, progress, explained) if waiting else ""
     return {
-        **_status(state, (ready, progress.applied.condition, judge_spec(), *progress.held), previous),
+        **_status(state, (ready, *_others(progress, shares, previous)), previous),
         **({"restart": dict(restart.status)} if restart.status else {}),
         **report_rollout(shares, progress.rollout, previous.status, previous.now),
         **({"services": services} if services else {}),
@@ -121,6 +121,14 @@ def report(
         "gpus": plan.gpus,
         "componentsReady": f"{len(plan.components) - len(progress.unready)}/{len(plan.components)}",
     }
+
+
+def _others(progress: GraphProgress, shares: Mapping[str, Share], previous: Previous) -> Iterator[Condition]:
+    """The conditions beside Ready."""
+    yield progress.applied.condition
+    yield judge_spec()
+    yield from progress.held
+    yield from judge_rollout(shares, progress.rollout, previous.status)
 
 
 def _describe_end(plan: GraphPlan) -> str:

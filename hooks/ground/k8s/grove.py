@@ -34,7 +34,8 @@ KAI_SCHEDULER = "kai-scheduler"
 ANNOTATION_VOLCANO_QUEUE = "scheduling.grove.io/volcano-queue"
 ANY_ORDER = "CliqueStartupTypeAnyOrder"
 EXPLICIT = "CliqueStartupTypeExplicit"
-UPDATE_STRATEGIES = ("RollingRecreate", "OnDelete")
+ON_DELETE = "OnDelete"
+UPDATE_STRATEGIES = ("RollingRecreate", ON_DELETE)
 """What Grove does when the template of a set changes; it knows them from alpha.7 on."""
 DOMAINS = ("region", "zone", "datacenter", "block", "rack", "host", "numa")
 """All domains that the form `packDomain` allows."""

@@ -65,8 +65,12 @@ class _Service(_Fields):
     replicas: int | None = None
 
 
+class _Resources(_Fields):
+    requests: dict[str, Any] | None = None
+
+
 class _Spec(_Fields):
-    """Of pods, Leases, graphs, and what is scaled; the rest of our own kinds is judged by their rules."""
+    """Of pods, claims, Leases, graphs, and what is scaled; the rest of our own kinds is judged by their rules."""
 
     containers: list[_Container] | None = None
     init_containers: list[_Container] | None = None
@@ -77,6 +81,8 @@ class _Spec(_Fields):
     lease_duration_seconds: int | None = None
     lease_transitions: int | None = None
     renew_time: _Time | None = None
+    access_modes: list[str] | None = None
+    resources: _Resources | None = None
     replicas: int | None = None
     services: dict[str, _Service] | None = None
 
@@ -136,3 +142,4 @@ class WholeObject(_Fields):
     metadata: Metadata
     spec: _Spec | None = None
     status: _Status | None = None
+    data: _Texts | None = None

@@ -17,9 +17,9 @@ from hooks.tools.offline.manifests.writing import guard_output
 
 def compare(sides: ComparedSides) -> Difference:
     """The difference; if there can be none, ends the process with a message and exit status 2."""
-    settings = read_offline_settings(sides.set_values)
+    settings = read_offline_settings(sides.reading.set_values)
     try:
-        if sides.cluster is None and sides.nodes is None:
+        if not sides.old.is_live and sides.answer.nodes is None:
             return compare_sides(sides, settings)
         from hooks.tools.cli.live_comparison import compare_on_nodes  # noqa: PLC0415 - files alone need no API server
 

@@ -5,14 +5,17 @@ from pathlib import Path
 
 import click
 
-from hooks.server.commands.kind_options import with_option
-from hooks.server.commands.settings_options import settings_option
-from hooks.tools.cli.build_options import build_options
 from hooks.tools.cli.cluster_options import Connection, connection_options
-from hooks.tools.cli.diff_options import Fitting, OldSide, Waiting, fit_options, old_side_options, wait_options
-from hooks.tools.cli.options import origin_option
-from hooks.tools.cli.values import parse_namespace
-from hooks.tools.offline.manifests.built.building import Building
+from hooks.tools.cli.diff_options import (
+    Answer,
+    OldSide,
+    Reading,
+    Waiting,
+    answer_options,
+    old_side_options,
+    reading_options,
+    wait_options,
+)
 
 
 @click.command(
@@ -29,62 +32,16 @@ Examples:
 )
 @click.argument("files", nargs=-1, metavar="[OLD] NEW…")
 @old_side_options
-@click.option(
-    "-n",
-    "--namespace",
-    metavar="NAMESPACE",
-    callback=lambda context, parameter, name: parse_namespace(context, parameter, name) if name else "",
-    help="Namespace of objects that name none. Default: default; with --from-cluster the namespace of the kubeconfig's "
-    "context.",
-)
-@with_option
-@settings_option
-@build_options
-@origin_option
-@click.option(
-    "-o",
-    "--output",
-    type=click.Choice(["text", "json", "markdown"]),
-    default="text",
-    help="How to print the result.",
-)
-@fit_options
-@click.option("--show-values", "shows_values", is_flag=True, help="Show the values of environment variables too.")
-@click.option(
-    "--exit-code",
-    "tells",
-    is_flag=True,
-    help="End with status 1 if there is a difference, and with 0 if there is none.",
-)
-@click.option(
-    "--admission/--no-admission",
-    default=None,
-    help="Whether webhooks of this operator judge changes. Default: with --from-cluster what the cluster says, else "
-    "unknown.",
-)
-@click.option(
-    "--server-side",
-    "is_tried",
-    is_flag=True,
-    help="With --from-cluster: let the API server try all objects in a dry run, with webhooks and quotas of others.",
-)
+@reading_options
+@answer_options
 @wait_options
 @connection_options
-def diff(  # noqa: PLR0913 - one for each option
+def diff(
     *,
     files: tuple[str, ...],
     old: OldSide,
-    namespace: str,
-    installed: frozenset[str],
-    set_values: tuple[str, ...],
-    building: Building,
-    origin: str,
-    output: str,
-    fitting: Fitting,
-    shows_values: bool,
-    tells: bool,
-    admission: bool | None,
-    is_tried: bool,
+    reading: Reading,
+    answer: Answer,
     waiting: Waiting,
     connection: Connection,
 ) -> None:
@@ -108,33 +65,21 @@ def diff(  # noqa: PLR0913 - one for each option
     that wait for a node.
     """
     if waiting.plan is not None:
-        is_alone = not (files or old.revision or fitting.is_wanted or tells)
+        is_alone = not (files or old.revision or answer.fits or answer.tells)
         _wait(waiting.plan, waiting.seconds, connection, is_alone=is_alone)
-        return
-    old.check(files, installed)
-    fitting.check(old)
-    _check_cluster(old, is_tried=is_tried, origin=origin)
+    else:
+        old.check(files, reading)
+        answer.check(old)
+        _compare(files, old, reading=reading, answer=answer, connection=connection)
+
+
+def _compare(files: tuple[str, ...], old: OldSide, *, reading: Reading, answer: Answer, connection: Connection) -> None:
     from hooks.tools.cli.comparison import compare, show  # noqa: PLC0415 - loads all that renders, `--help` needs none
     from hooks.tools.cli.sides import ComparedSides  # noqa: PLC0415
 
-    sides = ComparedSides(
-        files=files,
-        revision=old.revision,
-        cluster=connection if old.is_live else None,
-        namespace=namespace,
-        installed=installed,
-        set_values=set_values,
-        building=building,
-        origin=origin,
-        fits=fitting.is_wanted,
-        nodes=fitting.nodes,
-        admission=admission,
-        is_tried=is_tried,
-        keeps_state=output == "json",
-    )
-    found = compare(sides)
-    show(found, output, shows_values=shows_values)
-    if tells and not found.is_empty:
+    found = compare(ComparedSides(files=files, old=old, reading=reading, answer=answer, connection=connection))
+    show(found, answer.output, shows_values=answer.shows_values)
+    if answer.tells and not found.is_empty:
         sys.exit(1)
 
 
@@ -144,11 +89,3 @@ def _wait(plan: Path, seconds: float, connection: Connection, *, is_alone: bool)
     from hooks.tools.cli.waiting import wait_and_compare  # noqa: PLC0415 - loads what talks to a cluster
 
     wait_and_compare(plan, seconds, connection)
-
-
-def _check_cluster(old: OldSide, *, is_tried: bool, origin: str) -> None:
-    """Raise UsageError for an option that only, or never, is one of a cluster."""
-    if is_tried and not old.is_live:
-        raise click.UsageError("--server-side asks a cluster's API server; give --from-cluster too")
-    if origin and old.is_live:
-        raise click.UsageError("--origin contradicts --from-cluster, where what runs shows how its graph began")

@@ -19,24 +19,25 @@ def compare_on_nodes(sides: ComparedSides, settings: Settings) -> Difference:
     Raises:
         ManifestFaults: the problems of the manifests.
     """
+    answer = sides.answer
     try:
-        machines = read_machines_file(sides.nodes) if sides.nodes else None
-        if sides.cluster is None:
+        machines = read_machines_file(answer.nodes) if answer.nodes else None
+        if not sides.old.is_live:
             found = compare_sides(sides, settings)
         else:
-            with connect(sides.cluster) as cluster:
+            with connect(sides.connection) as cluster:
                 question = LiveQuestion(
                     path=sides.files[0],
-                    namespace=sides.namespace or cluster.namespace,
-                    is_tried=sides.is_tried,
-                    admission=sides.admission,
-                    keeps_state=sides.keeps_state,
-                    building=sides.building,
+                    namespace=sides.reading.namespace or cluster.namespace,
+                    is_tried=sides.old.is_tried,
+                    admission=sides.old.admission,
+                    keeps_state=answer.output == "json",
+                    building=sides.reading.building,
                 )
                 found = compare_live(cluster, question, settings)
-                machines = read_machines_of(cluster, found) if sides.fits and machines is None else machines
+                machines = read_machines_of(cluster, found) if answer.fits and machines is None else machines
     except Refused as refused:
         fail([describe_refusal(refused)])
     except InvalidNodes as error:
         fail([str(error)])
-    return found if machines is None else replace(found, fit=judge_fit(found.pods, machines))
+    return found if machines is None else replace(found, fit=judge_fit(found.pods, machines, found.courses))

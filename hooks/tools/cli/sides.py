@@ -3,16 +3,15 @@
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import NoReturn
 
 import click
 
 from hooks.ground.settings import Settings
 from hooks.tools.cli.cluster_options import Connection
+from hooks.tools.cli.diff_options import Answer, OldSide, Reading
 from hooks.tools.offline.diff.files import ComparedFiles, compare_files
 from hooks.tools.offline.diff.plan import Difference
-from hooks.tools.offline.manifests.built.building import DEFAULT_BUILDING, Building
 from hooks.tools.offline.manifests.git_revisions import GitFailed
 from hooks.tools.offline.manifests.inputs import Selection
 
@@ -25,18 +24,10 @@ class ComparedSides:
     """What is compared: files with files, with files at a revision of git, or with the objects of a cluster."""
 
     files: tuple[str, ...]
-    revision: str = ""
-    cluster: Connection | None = None
-    namespace: str = ""
-    installed: frozenset[str] = frozenset()
-    set_values: tuple[str, ...] = ()
-    building: Building = DEFAULT_BUILDING
-    origin: str = ""
-    fits: bool = False
-    nodes: Path | None = None
-    admission: bool | None = None
-    is_tried: bool = False
-    keeps_state: bool = False
+    old: OldSide
+    reading: Reading
+    answer: Answer
+    connection: Connection
 
 
 def compare_sides(sides: ComparedSides, settings: Settings) -> Difference:
@@ -45,14 +36,15 @@ def compare_sides(sides: ComparedSides, settings: Settings) -> Difference:
     Raises:
         ManifestFaults: the problems of one side.
     """
+    reading = sides.reading
     compared = ComparedFiles(
         files=sides.files,
-        revision=sides.revision,
-        namespace=sides.namespace or "default",
-        selection=Selection(building=sides.building, origin=sides.origin),
+        revision=sides.old.revision,
+        namespace=reading.namespace or "default",
+        selection=Selection(building=reading.building, origin=reading.origin),
     )
     try:
-        return compare_files(compared, settings, sides.installed, admission=sides.admission)
+        return compare_files(compared, settings, reading.installed, admission=sides.old.admission)
     except GitFailed as failed:
         fail([str(failed)])
 

@@ -24,6 +24,7 @@ from hooks.wire.metacontroller.protocol import (
     SyncRequest,
 )
 from hooks.wire.metacontroller.queries import ObjectSource, answer_with
+from hooks.wire.world.objects import ObjectId
 from hooks.wire.world.sync_request import WorldReader, build_request
 
 
@@ -61,7 +62,7 @@ def ask(parent: ReadManifest, reader: WorldReader, facts: Facts, source: ObjectS
     """The answer of the parent's hook about the objects that the reader shows; `source` answers what it asks for.
 
     Raises:
-        InvalidSpec: the hook cannot answer, or an object beside the parent has a value that no API server stores.
+        InvalidSpec: the hook cannot answer, or an object beside the parent is of a shape that no API server stores.
         HookError: the hook cannot answer for another reason.
     """
     request = build_request(parent, reader, ask_for_related(parent, reader, facts))
@@ -69,10 +70,23 @@ def ask(parent: ReadManifest, reader: WorldReader, facts: Facts, source: ObjectS
     try:
         return answer_with(ASKED[gvk_of(parent)].sync, answers)(request, facts)
     except (LookupError, TypeError, ValueError, AttributeError) as error:
-        if not request.related.all():
+        misfit = find_misfit(request.related.all())
+        if not misfit:
             raise  # only a bug is left
-        why = f"the hook fails ({type(error).__name__}: {error}), so a field of one of them has the wrong type"
-        raise InvalidSpec(rules.OTHER_OBJECT.at(HERE, why=why)) from error
+        raise InvalidSpec(rules.OTHER_OBJECT.at(HERE, why=misfit)) from error
+
+
+def find_misfit(objects: Iterable[ReadManifest]) -> str:
+    """What is wrong with the first object of which a field that hooks read has another type; empty if all fit."""
+    from hooks.server.clients.manifests import check_manifest  # noqa: PLC0415 - only what fails needs it
+    from hooks.server.exchange.documents import Unreadable  # noqa: PLC0415
+
+    for one in objects:
+        try:
+            check_manifest(one, gvk_of(one))
+        except Unreadable as error:
+            return f"{ObjectId.of(one)} is {error}"
+    return ""
 
 
 def answer_queries(reader: WorldReader, queries: Iterable[ObjectQuery]) -> Mapping[ObjectQuery, QueryAnswer]:

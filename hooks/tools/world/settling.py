@@ -1,16 +1,18 @@
 """What the hooks and Metacontroller make of manifests, on top of what exists: asked again until nothing changes.
 
 So what a hook keeps, holds back or takes away first is kept, held back or taken away here too. Pods are taken to become
-ready, a restart is taken to its end, and a child that is being deleted is taken to be gone once nothing else changes.
+ready, a restart or a rollout is taken to its end, and a child that is being deleted is taken to be gone once nothing
+else changes.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
+from hooks.graph.change.pacing import PACING
 from hooks.ground import contract
 from hooks.ground.errors import InvalidSpec
-from hooks.ground.k8s.types import Json, Manifest, ReadManifest, gvk_of, is_deleting, sort_manifests
+from hooks.ground.k8s.types import Json, Manifest, ReadManifest, annotations_of, gvk_of, is_deleting, sort_manifests
 from hooks.ground.problems import Problem
 from hooks.ground.settings.facts import Facts
 from hooks.tools.world.composite_hooks import HOOKS, ask
@@ -168,7 +170,7 @@ class _Settling:
                 self.problems[key] = error.problems
                 return existing
             problems, held = answer.problems, _find_held(answer.status, key)
-            children = list(answer.children)
+            children = [*map(without_pace, answer.children)]
             after = present if children == applied else self._apply(children, parent, present)
             is_whole = after.keys() >= {ObjectId.of(child, key.namespace) for child in children}
             applied = children if is_whole and all(map(is_stable, children)) else None
@@ -203,6 +205,16 @@ def _roll_out(child: Manifest) -> Manifest:
         return child
     service = {key: value for key, value in status["service"].items() if key != "runtimeNamespace"}
     return {**child, "status": {**status, "service": service}}
+
+
+def without_pace(child: Manifest) -> Manifest:
+    """The child as it is once its rollout is over: a component without the pace that its graph sets meanwhile."""
+    annotations = annotations_of(child)
+    if gvk_of(child) != contract.COMPONENT or not annotations.keys() & PACING:
+        return child
+    kept = {key: value for key, value in annotations.items() if key not in PACING}
+    metadata = {key: value for key, value in child["metadata"].items() if key != "annotations"}
+    return {**child, "metadata": {**metadata, **({"annotations": kept} if kept else {})}}
 
 
 def _drop_deleted(children: Mapping[ObjectId, Manifest]) -> Mapping[ObjectId, Manifest]:

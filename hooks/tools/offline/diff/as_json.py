@@ -1,9 +1,12 @@
 """A difference as JSON, for programs; values of Secrets are null, with `secret` true."""
 
 from hooks.ground.k8s.types import Json
+from hooks.tools.offline.diff.course_wording import describe_course
+from hooks.tools.offline.diff.courses import Course, Outcome
 from hooks.tools.offline.diff.fields import FieldChange
 from hooks.tools.offline.diff.fitting import Fit
 from hooks.tools.offline.diff.live_state import LiveState
+from hooks.tools.offline.diff.nodes import PODS, Milli, in_whole
 from hooks.tools.offline.diff.plan import Difference, Notice, ObjectChange
 from hooks.tools.offline.diff.resources import ResourceRow
 from hooks.tools.offline.diff.rollouts import PodChange
@@ -24,6 +27,7 @@ def write_json(difference: Difference) -> dict[str, Json]:
         "stored": [write_notice(one) for one in difference.stored],
         "notes": list(difference.notes),
         "fit": _fit(difference.fit) if difference.fit else None,
+        "rollouts": [_course(one, difference.fit) for one in difference.courses],
         "live": _live(difference.live) if difference.live else None,
     }
 
@@ -91,6 +95,37 @@ def _fit(fit: Fit) -> dict[str, Json]:
         for one in fit.shortages
     ]
     return {"verdict": fit.verdict.value, "nodes": fit.nodes, "pending": short, "notes": list(fit.notes)}
+
+
+def _course(course: Course, fit: Fit | None) -> dict[str, Json]:
+    on_nodes = fit.outcomes.get(course.graph) if fit else None
+    outcomes = {"withRoom": course.roomy, "full": course.full, "fit": on_nodes}
+    return {
+        "graph": write_id(course.graph),
+        "way": course.way.value,
+        "services": list(course.services),
+        "unchanged": list(course.unchanged),
+        "sets": course.sets,
+        "steps": [
+            [{"service": name, "old": old, "new": new} for name, (old, new) in sorted(moment.items())]
+            for moment in course.moments
+        ],
+        "now": _amounts(course.now),
+        "peak": _amounts(course.peak),
+        **{key: _outcome(one, course) if one else None for key, one in outcomes.items()},
+        "text": list(describe_course(course, on_nodes)),
+    }
+
+
+def _outcome(outcome: Outcome, course: Course) -> dict[str, Json]:
+    least = int(outcome.serving * course.sets)
+    return {"ending": outcome.ending.value, "serving": least, "missing": _amounts(outcome.missing)}
+
+
+def _amounts(amounts: Milli) -> list[Json]:
+    """Pods and devices; the resources' own part has CPU and memory."""
+    counted = [(name, in_whole(amount)) for name, amount in sorted(amounts.items()) if name == PODS or "/" in name]
+    return [{"resource": name, "amount": int(one) if one.denominator == 1 else float(one)} for name, one in counted]
 
 
 def _live(live: LiveState) -> dict[str, Json]:

@@ -14,8 +14,9 @@ from hooks.ground.settings.facts import Facts
 from hooks.language.crds import apply_defaults
 from hooks.language.versions import CONVERSION_ANNOTATIONS, convert
 from hooks.language.versions.served import is_beside
+from hooks.tools.offline.diff.at_rest import at_rest
 from hooks.tools.offline.diff.fields import KUBECTLS_RECORD, compare_objects
-from hooks.tools.offline.diff.plan import Difference, Notice, plan_difference
+from hooks.tools.offline.diff.plan import Difference, Notice, plan_difference, with_courses
 from hooks.tools.offline.diff.rollouts import PodFate
 from hooks.tools.offline.diff.trial import ServerTrial, TrialResult
 from hooks.tools.offline.diff.verdicts import find_stored, judge_changes
@@ -142,6 +143,7 @@ def _compare(change: _Change, grounds: Grounds) -> Difference:
     if after.problems:
         _check(change.new, check_rendered(change.new, grounds.facts.settings, grounds.world.installed))
     claims = {key: one for key, one in there.items() if key.is_a(kinds.PERSISTENT_VOLUME_CLAIM)}
+    before = at_rest(before, after)
     with_claims = {one.owner for one in claims.values()}
     unclaimed = replace(grounds, world=grounds.world.without(claims))  # of a claim that it sees, a hook says no size
     fresh = settle((one for key, one in wanted.items() if key in with_claims), World(), unclaimed)
@@ -153,6 +155,7 @@ def _compare(change: _Change, grounds: Grounds) -> Difference:
         stored=[Notice(id=key, text=text) for key, text in find_stored(verdicts, before, after)],
         notes=(*_find_kept(before, after, fresh, refused), *verdicts.warnings),
     )
+    found = with_courses(found, before, after, grounds.facts)
     return found if change.tried is None else _try_children(found, after.world, change.tried)
 
 

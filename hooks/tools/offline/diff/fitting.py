@@ -12,10 +12,14 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from hooks.ground.k8s.types import ReadManifest, labels_of
-from hooks.tools.offline.diff.nodes import Node, need_of, place_of, read_nodes
+from hooks.tools.offline.diff.courses import Course, Outcome, find_outcome
+from hooks.tools.offline.diff.moving import Moving
+from hooks.tools.offline.diff.nodes import Milli, Node, add, need_of, place_of, read_nodes
+from hooks.tools.offline.diff.playing import Played, begin, play
 from hooks.tools.offline.diff.pods import PodSet
 from hooks.tools.offline.diff.rollouts import PodChange, PodFate
 from hooks.tools.offline.diff.room import Room
+from hooks.wire.world.objects import ObjectId
 
 
 class FitVerdict(StrEnum):
@@ -38,12 +42,16 @@ class Shortage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fit:
-    """The estimate. `shortages` are those of tightly packed pods, or of spread ones if only packed ones find nodes."""
+    """The estimate. `shortages` are those of tightly packed pods, or of spread ones if only packed ones find nodes.
+
+    `outcomes` say of graphs whose workers roll how that goes on these nodes.
+    """
 
     verdict: FitVerdict
     nodes: int
     shortages: tuple[Shortage, ...] = ()
     notes: tuple[str, ...] = ()
+    outcomes: Mapping[ObjectId, Outcome] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,12 +63,12 @@ class Machines:
     notes: tuple[str, ...] = ()
 
 
-def judge_fit(changes: Iterable[PodChange], machines: Machines) -> Fit:
-    """Whether the new pods of all changes find nodes."""
+def judge_fit(changes: Iterable[PodChange], machines: Machines, courses: Iterable[Course] = ()) -> Fit:
+    """Whether the new pods of all changes find nodes, and so how the workers of these courses roll."""
     found, nodes = list(changes), read_nodes(machines.nodes, machines.pods or ())
-    packed = _play(found, nodes, machines, packs=True)
+    packed = _play_on(found, nodes, machines, packs=True)
     lasting = any(one.is_lasting for one in packed.shortages)
-    spread = packed if lasting else _play(found, nodes, machines, packs=False)
+    spread = packed if lasting else _play_on(found, nodes, machines, packs=False)
     by_chance = not lasting and any(one.is_lasting for one in spread.shortages)
     verdict = FitVerdict.PENDING if lasting else FitVerdict.PACKED if by_chance else FitVerdict.FITS
     chosen = spread if by_chance else packed
@@ -69,93 +77,49 @@ def judge_fit(changes: Iterable[PodChange], machines: Machines) -> Fit:
         nodes=len(nodes),
         shortages=chosen.shortages,
         notes=(*machines.notes, *packed.notes),
+        outcomes={one.graph: find_outcome(one.places, chosen.played, one.way, chosen.free) for one in courses},
     )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Played:
-    shortages: tuple[Shortage, ...]
+class _OnNodes:
+    """How it went on the nodes, and what is free on all of them in the end."""
+
+    played: Played
+    free: Milli
     notes: tuple[str, ...]
 
-
-@dataclass(slots=True, kw_only=True)
-class _Moving:
-    """One set while it is played: the nodes of its old pods and of its new ones."""
-
-    change: PodChange
-    olds: list[str]
-    kept: int = 0
-    placed: list[str] = field(default_factory=list)
-    why: str = ""
-    missed: int = 0
-
     @property
-    def wanted(self) -> int:
-        """How many new pods there are in the end."""
-        return self.change.after - self.kept
-
-    @property
-    def allowed(self) -> int:
-        """How many new pods there may be beside the old ones that still run."""
-        new = self.change.rollout.new
-        if not self.rolls or new is None:
-            return self.wanted
-        return min(self.wanted, max(0, self.change.after + new.surge - len(self.olds)))
-
-    @property
-    def rolls(self) -> bool:
-        """Whether new pods replace old ones step by step."""
-        new = self.change.rollout.new
-        return self.change.rollout.restarts and new is not None and not new.is_recreated and not self.change.recreated
-
-    @property
-    def stays(self) -> int:
-        """How many old pods have to run on, so that enough are available."""
-        new = self.change.rollout.new
-        if not self.rolls or new is None:
-            return self.kept
-        return max(0, self.change.after - new.unavailable - len(self.placed))
-
-    @property
-    def is_done(self) -> bool:
-        return len(self.placed) >= self.wanted
+    def shortages(self) -> tuple[Shortage, ...]:
+        return tuple(_find_shortages(self.played.moving))
 
 
-def _play(changes: Sequence[PodChange], nodes: Sequence[Node], machines: Machines, *, packs: bool) -> _Played:
+def _play_on(changes: Sequence[PodChange], nodes: Sequence[Node], machines: Machines, *, packs: bool) -> _OnNodes:
     room = Room(nodes=nodes, packs=packs, free={node.name: node.free for node in nodes})
-    moving, notes = _begin(changes, room, machines)
-    first = True
-    while True:
-        before = [(len(one.placed), len(one.olds)) for one in moving]
-        for one in moving:
-            if not _waits_for_its_turn(one, moving):
-                _advance(one, room, first=first)
-        first = False
-        if before == [(len(one.placed), len(one.olds)) for one in moving]:
-            break
-    return _Played(shortages=tuple(_find_shortages(moving)), notes=tuple(notes))
+    sets, notes = _begin(changes, room, machines)
+    played = play(sets, room)
+    free: dict[str, int] = {}
+    for node in nodes:
+        free = add(free, room.free[node.name]) if node.is_ready else free
+    return _OnNodes(played=played, free=free, notes=tuple(notes))
 
 
-def _begin(changes: Sequence[PodChange], room: Room, machines: Machines) -> tuple[list[_Moving], list[str]]:
+def _begin(changes: Sequence[PodChange], room: Room, machines: Machines) -> tuple[list[Moving], list[str]]:
     """The sets that change, the neediest first, with their old pods where they are, or where they may be."""
     notes: list[str] = []
-    moving: list[_Moving] = []
+    moving: list[Moving] = []
     running = _index(machines.pods or ())
     for change in sorted(changes, key=_neediness, reverse=True):
         if change.fate is PodFate.STAY and machines.pods is not None:
             continue  # its pods are among those that take room already
-        old, new = change.rollout.old, change.rollout.new
+        old = change.rollout.old
         olds: list[str] = []
         if old is not None:
             olds = _assume_places(old, room) if machines.pods is None else _find_places(old, running)
             if machines.pods is None and len(olds) < old.count:
                 lacking = old.count - len(olds)
                 notes.append(f"{old.workload}: already before the change {lacking} of its pods find no node")
-        kept = min(change.before, change.after) if old and new and not change.rollout.restarts else 0
-        one = _Moving(change=change, olds=olds, kept=kept)
-        if not one.rolls:  # old pods beyond those that stay go at once
-            _remove_olds(one, room, kept)
-        moving.append(one)
+        moving.append(begin(change, olds))
     return moving, notes
 
 
@@ -190,36 +154,7 @@ def _neediness(change: PodChange) -> list[int]:
     return [sum(amount for name, amount in need.items() if "/" in name), need.get("memory", 0), need.get("cpu", 0)]
 
 
-def _waits_for_its_turn(one: _Moving, moving: Iterable[_Moving]) -> bool:
-    turn = one.change.rollout.in_turn
-    unfinished = (other for other in moving if turn and other.change.rollout.in_turn == turn and not other.is_done)
-    return next(unfinished, one) is not one
-
-
-def _advance(one: _Moving, room: Room, *, first: bool) -> None:
-    new = one.change.rollout.new
-    if new is not None:
-        need = need_of(new.pod_spec)
-        while len(one.placed) < one.allowed:
-            place = room.place(new, need)
-            if not place:
-                one.why = room.explain(new, need)
-                one.missed = one.allowed - len(one.placed) if first else one.missed
-                break
-            one.placed.append(place)
-    if one.rolls:
-        _remove_olds(one, room, one.stays)
-
-
-def _remove_olds(one: _Moving, room: Room, stays: int) -> None:
-    old = one.change.rollout.old
-    if old is not None:
-        need = need_of(old.pod_spec)
-        while len(one.olds) > stays:
-            room.leave(one.olds.pop(), need)
-
-
-def _find_shortages(moving: Iterable[_Moving]) -> Iterator[Shortage]:
+def _find_shortages(moving: Iterable[Moving]) -> Iterator[Shortage]:
     for one in moving:
         if one.why and not one.is_done:
             missing = one.wanted - len(one.placed)

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from hooks.ground.k8s.types import Json
+from hooks.tools.offline.diff.courses import Ending, Way
 from hooks.tools.offline.diff.fitting import FitVerdict
 from hooks.tools.offline.diff.plan import Fate
 from hooks.tools.offline.diff.rollouts import PodFate
@@ -118,6 +119,32 @@ _FIT = _object(
     },
     about="With --fit: whether the pods find nodes.",
 )
+_AMOUNTS = _list(_object({"resource": _TEXT, "amount": _NUMBER}))
+_OUTCOME = _object(
+    {
+        "ending": {"enum": [one.value for one in Ending]},
+        "serving": _said(_COUNT, "How many complete sets serve at least, at any moment; of one worker, pods."),
+        "missing": _said(_AMOUNTS, "Devices that the next new pods lack; only if it waits."),
+    }
+)
+_COURSE = _object(
+    {
+        "graph": _ref("id"),
+        "way": {"enum": [one.value for one in Way]},
+        "services": _list(_TEXT, "The workers that roll."),
+        "unchanged": _list(_TEXT, "Those of them that restart for the others alone."),
+        "sets": _said(_COUNT, "How many complete sets are wanted."),
+        "steps": _list(
+            _list(_object({"service": _TEXT, "old": _COUNT, "new": _COUNT})), "Pods at each step, with room for all."
+        ),
+        "now": _said(_AMOUNTS, "Pods, and devices that they request."),
+        "peak": _said(_AMOUNTS, "The most during the rollout."),
+        "withRoom": _OUTCOME,
+        "full": _said(_OUTCOME, "On a cluster without a free device."),
+        "fit": _said(_or_null(_OUTCOME), "With --fit: on these nodes."),
+        "text": _list(_TEXT),
+    }
+)
 _LIVE = _object(
     {
         "generations": _list(_object({**_ID, "generation": _COUNT})),
@@ -142,6 +169,7 @@ _PARTS: Mapping[str, Json] = {
     "stored": _list(_ref("notice"), "What is stored although a rule is broken."),
     "notes": _list(_TEXT),
     "fit": _or_null(_FIT),
+    "rollouts": _list(_COURSE, "How the workers of graphs get to their next generation."),
     "live": _or_null(_LIVE),
 }
 

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
+from hooks.tools.offline.diff.course_wording import COURSES, describe_courses
 from hooks.tools.offline.diff.plan import Difference
 from hooks.tools.offline.diff.text import write_objects
 from hooks.tools.offline.diff.wording import (
@@ -32,6 +33,7 @@ def write_markdown(difference: Difference) -> str:
         list(write_list(FAILING, map(describe_notice, difference.failing))),
         list(write_list("Gone afterwards", map(describe_notice, difference.lost))),
         list(_write_pods(difference)),
+        list(write_list(COURSES, describe_courses(difference))),
         list(write_resources(difference)),
         list(write_list("Nodes (an estimate)", describe_fit(difference.fit) if difference.fit else ())),
         list(write_list("Notes", difference.notes)),

@@ -5,6 +5,8 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from hooks.ground.k8s.types import Manifest, ReadManifest
+from hooks.ground.settings.facts import Facts
+from hooks.tools.offline.diff.courses import Course, find_courses, with_roles
 from hooks.tools.offline.diff.defaults import with_defaults, with_rendered
 from hooks.tools.offline.diff.fields import FieldChange, compare_objects
 from hooks.tools.offline.diff.fitting import Fit
@@ -12,6 +14,7 @@ from hooks.tools.offline.diff.live_state import LiveState
 from hooks.tools.offline.diff.lost import find_lost
 from hooks.tools.offline.diff.refusals import find_refusals
 from hooks.tools.offline.diff.resources import ResourceRow, add_up
+from hooks.tools.offline.diff.roles import find_roles
 from hooks.tools.offline.diff.rollouts import PodChange, plan_pods
 from hooks.tools.offline.diff.starts import find_failing
 from hooks.tools.world.settling import Settled
@@ -58,7 +61,8 @@ class Difference:
     `pods` are all sets of pods, also those that stay; `lost` are claims, Services and names that are gone afterwards;
     `failing` are workloads whose new pods cannot start well;
     `refused` is what the API server or admission do not let happen, `stored` what is stored although a rule is broken;
-    `notes` are what is good to know; `fit` says whether the pods find nodes, if that was asked.
+    `notes` are what is good to know; `fit` says whether the pods find nodes, if that was asked; `courses` are the
+    rollouts of graphs' workers.
     """
 
     objects: tuple[ObjectChange, ...] = ()
@@ -72,6 +76,7 @@ class Difference:
     owners: Mapping[ObjectId, ObjectId | None] = field(default_factory=dict)
     fit: Fit | None = None
     live: LiveState | None = None
+    courses: tuple[Course, ...] = ()
 
     @property
     def is_empty(self) -> bool:
@@ -106,6 +111,17 @@ def plan_difference(
         stored=tuple(stored),
         notes=(*notes, *after.held),
         owners=owners,
+    )
+
+
+def with_courses(found: Difference, before: Settled, after: Settled, facts: Facts) -> Difference:
+    """The difference, with how the workers of each graph roll, which also says how much they request meanwhile."""
+    pods = with_roles(found.pods, find_roles(before, after, facts))
+    return replace(
+        found,
+        pods=pods,
+        resources=add_up(one.rollout for one in pods),
+        courses=find_courses(pods, before, after),
     )
 
 

@@ -20,7 +20,8 @@ class PodSet:
     `role` is empty where a workload has one template. Sets with the same `rolls_with` are replaced together. `template`
     has no defaults of the API server if the workload is native; `path` is its place in the workload. While the pods are
     replaced, `surge` pods may run beyond `count`, and `unavailable` may be missing; `is_recreated`: the new ones come
-    when all old ones are gone. `graph` and `service` are empty for pods that are not of Dynamo.
+    when all old ones are gone. `each` of them belong to one replica. `graph` and `service` are empty for pods that are
+    not of Dynamo.
     """
 
     workload: ObjectId
@@ -29,6 +30,7 @@ class PodSet:
     count: int
     template: Mapping[str, Json]
     path: FieldPath
+    each: int = 1
     surge: int = 0
     unavailable: int = 1
     is_recreated: bool = False
@@ -97,6 +99,7 @@ def _build(key: ObjectId, pods: RolePods, rolling: _Rolling) -> PodSet:
         count=pods.wanted,
         template=pods.template,
         path=pods.path,
+        each=pods.each,
         surge=rolling.surge * pods.each,
         unavailable=rolling.unavailable * pods.each,
         is_recreated=rolling.is_recreated,

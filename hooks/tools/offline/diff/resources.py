@@ -37,7 +37,8 @@ class Rollout:
     """One set of pods before and after; None where it does not exist.
 
     `moves` names the graph whose new pods wait until all old ones are gone. `in_turn` names the graph that restarts its
-    services one after the other. Both are empty otherwise.
+    services one after the other. Both are empty otherwise. `mixes` are the numbers of old and new pods at each moment,
+    if they are known; else they follow from the surge.
     """
 
     old: PodSet | None
@@ -45,6 +46,7 @@ class Rollout:
     restarts: bool = False
     moves: str = ""
     in_turn: str = ""
+    mixes: tuple[tuple[int, int], ...] = ()
 
 
 def add_up(rollouts: Iterable[Rollout]) -> tuple[ResourceRow, ...]:
@@ -106,6 +108,8 @@ def _measure(rollout: Rollout) -> _Measured:
 
 def _mixes(rollout: Rollout, had: int, gets: int) -> Sequence[tuple[int, int]]:
     """The extreme numbers of old and new pods at one moment: in a rollout at most `gets` and the surge in all."""
+    if rollout.mixes:
+        return rollout.mixes
     if not rollout.restarts or rollout.new is None or rollout.new.is_recreated:
         return [(had, 0), (0, gets)]
     room = gets + rollout.new.surge

@@ -16,6 +16,7 @@ from hooks.tools.offline.diff.defaults import with_defaults
 from hooks.tools.offline.diff.fields import FieldChange, compare_values
 from hooks.tools.offline.diff.pods import PodSet, find_pod_sets
 from hooks.tools.offline.diff.resources import Rollout
+from hooks.tools.offline.diff.roles import Place, Role
 from hooks.tools.world.settling import Settled
 from hooks.wire.world.objects import ObjectId
 
@@ -36,7 +37,8 @@ class PodChange:
     """One set of pods: what happens to it, and because of which fields of its workload.
 
     `together` says that only pods that are replaced with these have another template. `moved_to` is the workload in
-    which the pods of this service run afterwards.
+    which the pods of this service run afterwards. `in_sets` is the worker's role, if it rolls in complete sets with the
+    others of its graph.
     """
 
     fate: PodFate
@@ -45,6 +47,12 @@ class PodChange:
     together: bool = False
     recreated: bool = False
     moved_to: ObjectId | None = None
+    in_sets: Role | None = None
+
+    @property
+    def place(self) -> Place:
+        """The service whose pods they are."""
+        return self.set.workload.namespace, self.set.graph, self.set.service
 
     @property
     def set(self) -> PodSet:
@@ -121,12 +129,12 @@ def _judge(
 def _mark_moves(changes: Sequence[PodChange]) -> Iterator[PodChange]:
     """The changes; pods that stop in one workload and start in another for the same service move."""
     stopping, starting = (
-        {_service_of(one): one for one in changes if one.fate is fate and one.set.service}
+        {one.place: one for one in changes if one.fate is fate and one.set.service}
         for fate in (PodFate.STOP, PodFate.START)
     )
     moving = stopping.keys() & starting.keys()
     for change in changes:
-        service = _service_of(change)
+        service = change.place
         if change.fate not in {PodFate.STOP, PodFate.START} or service not in moving:
             yield change
             continue
@@ -134,11 +142,6 @@ def _mark_moves(changes: Sequence[PodChange]) -> Iterator[PodChange]:
         moved_to = starting[service].set.workload if change.fate is PodFate.STOP else None
         rollout = replace(change.rollout, moves=f"{service[0]}/{service[1]}" if waits else "")
         yield replace(change, fate=PodFate.MOVE, moved_to=moved_to, rollout=rollout)
-
-
-def _service_of(change: PodChange) -> tuple[str, str, str]:
-    found = change.set
-    return found.workload.namespace, found.graph, found.service
 
 
 def _changes_path(old: PodChange, new: PodChange) -> bool:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
+from hooks.tools.offline.diff.course_wording import COURSES, describe_courses
 from hooks.tools.offline.diff.plan import Difference
 from hooks.tools.offline.diff.rollouts import PodFate
 from hooks.tools.offline.diff.tree import Style, grow, plain, write_branches
@@ -28,6 +29,7 @@ def write_text(difference: Difference, style: Style = plain) -> str:
         list(write_objects(difference, style)),
         list(titled("Pods", _write_pods(difference, style), style)),
         list(titled(FAILING, (style(describe_notice(one), "red") for one in difference.failing), style)),
+        list(titled(COURSES, describe_courses(difference, "  "), style)),
         list(titled("Resources", write_resources(difference), style)),
         list(titled("Nodes (an estimate)", describe_fit(difference.fit) if difference.fit else (), style)),
         list(titled("Gone afterwards", (style(describe_notice(one), "red") for one in difference.lost), style)),

@@ -91,6 +91,9 @@ def _describe_way(change: PodChange) -> str:
         return ", when it is this service's turn"
     if found.is_recreated:
         return ", all at once (strategy Recreate)"
+    if change.in_sets:
+        more = max((old + new for old, new in change.rollout.mixes), default=change.after) - change.after
+        return f", in complete sets{f', with up to {more} more at a time' if more > 0 else ''}"
     return f", with up to {found.surge} more at a time" if found.surge else ", without pods beyond that number"
 
 

@@ -64,26 +64,17 @@ def judge(parent: ReadManifest, claims: Claims, found: Found, facts: Facts, *, f
     adopted = {key: beside if key in left else _adopt(live, parent, found) for key, live in objects.items()}
     unmarked = {key: unmark(live) for key, live in objects.items()}
     first = asking.ask(parent, unmarked, adopted)
-    if first.error and not first.wanted:  # the hook gives no answer, so Metacontroller changes nothing
-        kept = FirstSync(wanted={key: read_content(objects[key]) for key in objects if key not in left})
-        after = predict(kept.wanted, parent, asking.change(parent, objects, adopted))
-        return Case(
-            parent=parent,
-            claims=claims,
-            changes=adopted,
-            first=first,
-            second=kept,
-            fresh=kept,
-            after=after,
-            left=left,
-        )
     generations = _find_generations(parent, objects)
     changes = {
         key: _decide(change, objects[key], first.wanted.get(key), generations=generations, found=found)
         for key, change in adopted.items()
     }
     marked = asking.change(parent, objects, changes)
-    second = ask(parent, marked, facts)
+    second = first if first.is_silent else ask(parent, marked, facts)
+    if second.is_silent:
+        kept = {key: read_content(live) for key, live in objects.items() if key not in left}
+        after = predict(kept, parent, asking.change(parent, objects, adopted))
+        return _keep(parent, claims, failed=second, changes=adopted, kept=kept, after=after)
     return Case(
         parent=parent,
         claims=claims,
@@ -95,6 +86,23 @@ def judge(parent: ReadManifest, claims: Claims, found: Found, facts: Facts, *, f
         serving=frozenset(key for key in serving if changes[key].mark),
         left=left,
         ending=frozenset((contract.COMPONENT, name) for name in generations.all_ending),
+    )
+
+
+def _keep(
+    parent: ReadManifest,
+    claims: Claims,
+    *,
+    failed: FirstSync,
+    changes: Mapping[Key, Change],
+    kept: Mapping[Key, Manifest],
+    after: Mapping[Key, Manifest],
+) -> Case:
+    """The case of a hook that gives no answer: Metacontroller changes nothing, so all that is there stays."""
+    same = FirstSync(wanted=kept)
+    left = frozenset(changes.keys() - kept.keys())
+    return Case(
+        parent=parent, claims=claims, changes=changes, first=failed, second=same, fresh=same, after=after, left=left
     )
 
 

@@ -24,6 +24,11 @@ class FirstSync:
     wanted: Mapping[Key, Manifest]
     error: str = ""
 
+    @property
+    def is_silent(self) -> bool:
+        """Whether the hook gives no answer, so that Metacontroller changes nothing."""
+        return bool(self.error) and not self.wanted
+
 
 def key_of(manifest: ReadManifest) -> Key:
     """The object's kind and name."""

@@ -34,6 +34,13 @@ Pods
   Deployment default/vllm-disagg-vllmprefillworker: 2 pods restart, with up to 1 more at a time
     because spec.template.spec.containers[main].image: "nvcr.io/nvidia/ai-dynamo/vllm-runtime:1.6.1" → "a:1.6.2"
 
+How workers roll
+  DynamoGraphDeployment default/vllm-disagg: VllmPrefillWorker rolls at Kubernetes' own pace
+    replicas of VllmPrefillWorker, old + new: 2+0 → 2+1 → 1+1 → … → 0+2
+    at the peak 3 pods with 3 nvidia.com/gpu, now 2 pods with 2 nvidia.com/gpu; it gets through, and all 2 replicas \
+serve meanwhile
+    without a free device: it waits for room: 1 nvidia.com/gpu missing, and all 2 replicas serve meanwhile
+
 Resources
                   now  peak  after
   nvidia.com/gpu    3     4      3

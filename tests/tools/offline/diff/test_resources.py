@@ -113,7 +113,7 @@ def test_rollout_of_a_rendered_deployment_uses_its_surge() -> None:
         }
         return edited_service(DISAGG, "VllmPrefillWorker", lambda spec: spec.update(annotations=named))
 
-    for surge, peak in (("0", 4), ("2", 6), ("100%", 6)):  # the other worker rolls with it, one pod at a time
+    for surge, peak in (("0", 4), ("2", 5), ("100%", 5)):  # the other worker rolls with it, one pod at a time
         old = with_surge(surge)
         new = edited_service(old, "VllmPrefillWorker", lambda spec: spec.update(envs=[{"name": "A", "value": "1"}]))
         assert resources(compare(old, new))[GPU] == (3, peak, 3)

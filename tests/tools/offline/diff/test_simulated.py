@@ -2,20 +2,22 @@
 
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 import pytest
 
 from hooks.ground import contract
 from hooks.ground.k8s import kinds
-from hooks.ground.k8s.types import Manifest, labels_of
+from hooks.ground.k8s.types import Manifest, annotations_of, labels_of
 from hooks.ground.settings import parse_settings
 from hooks.ground.settings.facts import Facts
 from hooks.tools.offline.diff.comparing import compare_with_cluster
+from hooks.tools.offline.diff.plan import Difference
 from hooks.tools.offline.diff.rollouts import PodFate
 from hooks.tools.offline.simulator.cluster import SimulatedCluster
 from hooks.tools.operating.live_world import read_world
-from tests.tools.offline.diff.compared import edited, edited_service, example, load
+from tests.tools.offline.diff.compared import edited, edited_service, example, fields, load
 from tests.tools.offline.simulator.hooked import build_cluster
 from tests.tools.operating.migration.played_cluster import play
 
@@ -102,3 +104,30 @@ def test_another_number_of_nodes_comes_as_announced() -> None:
     new = {"multinode": {"nodeCount": 3}}
     name, service = "sglang-disagg-multinode", "decode"
     assert check_announced("lws", name, lambda old: edited_service(old, service, lambda spec: spec.update(new)))
+
+
+def with_image(image: str, service: dict[str, Any]) -> None:
+    service["extraPodSpec"]["mainContainer"].update(image=image)
+
+
+def test_rollout_in_the_middle_is_no_difference_and_shows_no_pace() -> None:
+    cluster, documents = build_cluster(), example("vllm-disagg")
+    cluster.create({**documents[0], "metadata": {"namespace": "default", **documents[0]["metadata"]}})
+    cluster.run_for(SETTLED)
+    edits = (partial(with_image, image) for image in ("a:1.6.2", "a:1.6.3"))
+    first, second = (edited_service(documents, "VllmPrefillWorker", edit) for edit in edits)
+
+    def look(new: Any) -> Difference:
+        return compare_with_cluster(read_world(play(cluster), ["default"], FACTS), load(new), FACTS)
+
+    paced = {"spec.minReadySeconds", "spec.progressDeadlineSeconds"}
+    assert not paced & fields(look(first), "Deployment")
+    cluster.block("vllm-disagg-vllmdecodeworker*")
+    write(cluster, load(first).documents[0].object)
+    cluster.run_for(SETTLED)
+    assert any(contract.ANNOTATION_PACE in annotations_of(one) for one in cluster.list_kind(contract.COMPONENT))
+    assert look(first).is_empty
+    found = look(second)
+    assert not any("minReadySeconds" in one or "strategy" in one for one in fields(found, "Deployment"))
+    (course,) = found.courses
+    assert course.moments[-1] == {"VllmPrefillWorker": (0, 2), "VllmDecodeWorker": (0, 1)}

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from hooks.ground import contract
+from hooks.ground.errors import InvalidRequest
 from hooks.ground.k8s import kinds
-from hooks.ground.k8s.types import GroupVersionKind, Manifest, gvk_of, name_of
+from hooks.ground.k8s.types import GroupVersionKind, Manifest, ReadManifest, annotations_of, gvk_of, name_of
 from hooks.ground.settings import parse_settings
 from hooks.ground.settings.facts import Facts
 from hooks.tools.operating.migration.changes import make_change
@@ -16,8 +17,11 @@ from hooks.tools.operating.migration.found import Found
 from hooks.tools.operating.migration.planner import plan_migration
 from hooks.tools.operating.migration.reading import WEBHOOKS
 from hooks.tools.operating.migration.steps import Action, Phase, Plan, Step
+from hooks.tools.world import composite_hooks
+from hooks.wire.metacontroller.protocol import SyncAnswer
 from hooks.wire.policy.rendering_mark import FOREIGN_REVISION, RenderingMark
 from hooks.wire.world.objects import World
+from hooks.wire.world.sync_request import WorldReader
 from tests.tools.operating.migration import left_behind
 from tests.tools.operating.migration.left_behind import NAMESPACE, stand_in
 from tests.tools.operating.migration.test_upstream import operator, webhooks
@@ -249,6 +253,23 @@ def test_spec_that_the_hooks_refuse_is_a_warning_and_changes_nothing() -> None:
     assert made.restarts == 0
     assert the_step(made, contract.COMPONENT).action is Action.ADOPT
     assert "the hooks refuse its spec (" in made.warnings[0]
+
+
+def test_hook_that_fails_about_marked_children_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = composite_hooks.ask
+
+    def fail_when_marked(parent: ReadManifest, reader: WorldReader, facts: Facts) -> SyncAnswer:
+        marked = [one for one in reader.children_of(parent) if contract.ANNOTATION_RENDERING in annotations_of(one)]
+        if gvk_of(parent) == contract.COMPONENT and marked:
+            raise InvalidRequest("no answer about what is marked")
+        return asked(parent, reader, facts)
+
+    monkeypatch.setattr(composite_hooks, "ask", fail_when_marked)
+    made = plan(*left())
+    assert made.restarts == 0
+    assert not [step for step in made.steps if step.action is Action.END]
+    assert {step.action for step in steps_of(made, kinds.DEPLOYMENT)} == {Action.ADOPT}
+    assert any("no answer about what is marked" in one for one in made.warnings)
 
 
 def test_graph_of_ours_needs_nothing() -> None:
