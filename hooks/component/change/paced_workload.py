@@ -38,7 +38,7 @@ def pace_workload(
     groups = _share_pace(sizes, pace)
 
     def apply(child: Manifest) -> Manifest:
-        if gvk_of(child) == kinds.LEADER_WORKER_SET:
+        if gvk_of(child) == kinds.LEADER_WORKER_SET and name_of(child) in sizes:
             return _pace_groups(child, sizes[name_of(child)], groups.get(name_of(child)))
         if gvk_of(child) != kinds.DEPLOYMENT:
             return child
