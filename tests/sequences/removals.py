@@ -37,6 +37,12 @@ def _goes_by_grove(call: Call, _name: str) -> bool:
     return not _live(call, contract.COMPONENT.kind) or bool(_live(call, kinds.POD_CLIQUE_SET.kind))
 
 
+def _is_long_past(call: Call, name: str) -> bool:
+    """Of the graph's specs only the last five are kept, and it is none of them."""
+    numbers = {one["metadata"]["name"]: one["revision"] for one in call.children(kinds.CONTROLLER_REVISION.kind)}
+    return sum(int(number > numbers[name]) for number in numbers.values()) >= 4
+
+
 def _live(call: Call, kind: str) -> list[Manifest]:
     return [child for child in call.children(kind) if "deletionTimestamp" not in child["metadata"]]
 
@@ -108,6 +114,7 @@ def _has_other_size(call: Call, name: str) -> bool:
 
 
 _REASONS: Mapping[tuple[str, str], tuple[Reason, ...]] = {
+    ("graph", "controllerrevisions"): (_is_long_past,),
     ("graph", "dynamocomponentdeployments"): (_service_is_gone, _goes_by_grove, _follows_grove),
     ("graph", "dynamographdeploymentscalingadapters"): (_has_no_adapter,),
     ("graph", "podcliquesets"): (_goes_by_components, _follows_components),

@@ -7,12 +7,14 @@ from hooks.component.spec.pull_secrets import DOCKER_CONFIG_TYPE
 from hooks.graph.spec.operator_release import with_operator_release
 from hooks.ground import contract
 from hooks.ground.k8s import kinds
-from hooks.ground.k8s.types import Manifest, controller_of
+from hooks.ground.k8s.types import Manifest, controller_of, gvk_of
 from hooks.ground.settings import parse_settings
 from hooks.ground.settings.facts import Facts
 from hooks.tools.offline.rendering import every_child, render
 from hooks.tools.offline.simulator.cluster import Setup, SimulatedCluster
 from hooks.tools.offline.simulator.store import Ref, copy_json, ref_of
+from hooks.wire.metacontroller.controllers import RECORDS
+from hooks.wire.policy.spec_revisions import comparable_text, read_recorded, unpack
 from tests.sequences.generations import generations_at_rest
 from tests.sequences.restarts import is_completed
 from tests.sequences.secrets import PULL_SECRETS
@@ -23,6 +25,8 @@ REST_SECONDS = 320
 """Longer than the controllers' period of 300 s, in which every parent is synced whether or not it changed."""
 
 MAX_STEPS = 4000
+_KEPT = 5
+"""Revisions of a graph, by default."""
 
 
 def come_to_rest(world: World) -> None:
@@ -49,6 +53,7 @@ def check_rest(world: World) -> None:
         *graph_says_how_it_is(world),
         *restart_is_over(world),
         *generations_at_rest(world),
+        *(history_ends_with_the_present(world) if world.is_valid else ()),
         *(past_leaves_no_trace(world) if world.is_valid else ()),
     ]:
         world.fail("cluster_at_rest", fault)
@@ -93,6 +98,21 @@ def restart_is_over(world: World) -> Iterator[str]:
         told = (pod["metadata"].get("annotations") or {}).get(contract.ANNOTATION_RESTART_AT)
         if told != wanted:
             yield f"pod {pod['metadata']['name']} is of restart {told!r}, not of {wanted!r}"
+
+
+def history_ends_with_the_present(world: World) -> Iterator[str]:
+    """The revision with the highest number is the present spec, and there are no more than are kept."""
+    graph, found = world.graph, world.list_kind(kinds.CONTROLLER_REVISION)
+    assert graph is not None
+    if world.server.version or not found:
+        return  # hooks of before keep none
+    numbers = sorted(int(one["revision"]) for one in found)
+    if len(numbers) > _KEPT or len({*numbers}) < len(numbers):
+        yield f"the revisions have the numbers {numbers}"
+    newest = next(one for one in found if one["revision"] == numbers[-1])
+    recorded = read_recorded(newest["data"])
+    if recorded is None or comparable_text({"metadata": {}, **unpack(recorded)}) != comparable_text(graph):
+        yield f"revision {numbers[-1]} is not the present spec"
 
 
 def past_leaves_no_trace(world: World) -> Iterator[str]:
@@ -145,9 +165,10 @@ def _no_hook(path: str, _body: bytes) -> Any:
 
 
 def _children(cluster: SimulatedCluster, objects: list[Manifest]) -> dict[Ref, Manifest]:
-    """Stored objects that a graph or component controls."""
+    """Stored objects that a graph or component controls, but for records of what was."""
     parents = {contract.GRAPH.kind, contract.COMPONENT.kind}
-    return {ref_of(obj): _bare(obj) for obj in objects if (controller_of(obj) or {}).get("kind") in parents}
+    run = (obj for obj in objects if gvk_of(obj) not in RECORDS)
+    return {ref_of(obj): _bare(obj) for obj in run if (controller_of(obj) or {}).get("kind") in parents}
 
 
 _OF_GROUPS = frozenset({kinds.LEADER_WORKER_SET.kind, kinds.POD_GROUP.kind})

@@ -5,7 +5,7 @@ from typing import Any
 
 from hooks.ground import contract
 from hooks.ground.k8s.types import GroupVersionKind, Manifest
-from hooks.wire.metacontroller.controllers import NEVER_UPDATED
+from hooks.wire.metacontroller.controllers import NEVER_UPDATED, RECORDS
 from hooks.wire.policy import identity
 from hooks.wire.world.merge import is_up_to_date
 from tests.sequences.calls import Call
@@ -32,13 +32,15 @@ def says_ready(call: Call) -> bool:
 def pending_writes(call: Call) -> Iterator[str]:
     """What Metacontroller will create or update by the answer to a call, by its own merge.
 
-    Annotations by which new defaults are held do not count: they change nothing that runs.
+    Annotations by which new defaults are held do not count, and records of what was: they change nothing that runs.
     """
     uid = call.parent["metadata"]["uid"]
     for wanted in call.said.get("children", ()):
         kind, metadata = GroupVersionKind.of(wanted["apiVersion"], wanted["kind"]), wanted["metadata"]
         group = call.request["children"].get(kind.key, {})
         live = group.get(f"{metadata['namespace']}/{metadata['name']}")
+        if kind in RECORDS:
+            continue
         labels = {contract.LABEL_CONTROLLER_UID: uid, **metadata.get("labels", {})}
         desired = {**wanted, "metadata": {**metadata, "labels": labels}}
         desired = desired if live is None else _with_marks_of(live, desired)

@@ -13,10 +13,11 @@ import pytest
 from hooks.ground import contract
 from hooks.ground.errors import InvalidSpec
 from hooks.ground.k8s import kinds
-from hooks.ground.k8s.types import Manifest
+from hooks.ground.k8s.types import Manifest, gvk_of
 from hooks.ground.settings.facts import Facts
 from hooks.tools.offline.simulator.store import copy_json
 from hooks.tools.offline.simulator.workloads import deployments
+from hooks.wire.metacontroller.controllers import RECORDS
 from hooks.wire.metacontroller.protocol import SyncAnswer, SyncRequest
 from hooks.wire.policy import rendering_mark
 from hooks.wire.policy.rollout_pace import read_pace
@@ -46,6 +47,15 @@ def with_children(answer: SyncAnswer, change: Callable[[Manifest], Manifest], ki
 
 def say_ready(_request: SyncRequest, answer: SyncAnswer, _facts: Facts) -> SyncAnswer:
     return with_conditions(answer, status="True")
+
+
+def forget_edits(request: SyncRequest, answer: SyncAnswer, _facts: Facts) -> SyncAnswer:
+    """Once there is a revision, no other is recorded."""
+    known = {one["metadata"]["name"] for one in request.children.of(kinds.CONTROLLER_REVISION)}
+    kept = [
+        one for one in answer.children if gvk_of(one) not in RECORDS or one["metadata"]["name"] in known or not known
+    ]
+    return replace(answer, children=kept)
 
 
 def say_unready(_request: SyncRequest, answer: SyncAnswer, _facts: Facts) -> SyncAnswer:
@@ -403,6 +413,9 @@ CASES = {
         lie=lambda: roll_for_ever, invariant=None, hook="graph", says="nothing rolls any more", road="generations"
     ),
     "status never the same": Case(lie=drift, invariant=None, says="cluster_comes_to_rest"),
+    "history stands still": Case(
+        lie=lambda: forget_edits, invariant=None, hook="graph", says="is not the present spec"
+    ),
     "never ready": Case(lie=lambda: say_unready, invariant=None, hook="graph", says="the graph is valid, but"),
     "past in a label": Case(
         lie=lambda: remember_in_label, invariant=None, hook="graph", says="of a new graph it would be", seed=4

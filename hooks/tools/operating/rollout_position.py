@@ -14,6 +14,8 @@ from hooks.wire.metacontroller.processing import find_unprocessed
 from hooks.wire.policy.rollout_wishes import read_wishes
 
 _LONGEST = 500
+_ROLLOUT, _STALLED = "Rollout", "Stalled"
+"""The condition about a rollout, and what its reason ends with while it stands still."""
 _LOST = frozenset({contract.VALIDATION_FAILED, contract.NO_ORCHESTRATOR, "failed_to_reconcile_the_resources"})
 """Reasons of `Ready` with which nothing goes on before the spec changes."""
 
@@ -56,10 +58,16 @@ def _judge(graph: Manifest) -> Standing:
     phase, ready = rolling.get("phase"), find_condition(status.get("conditions") or (), READY) or {}
     if phase == "Failed" or ready.get("reason") in _LOST:
         return Standing.FAILED
-    if phase == "Stalled":
+    if _said_of(graph) == _STALLED:
         return Standing.STALLED
     is_over = phase in {None, "", "Completed"}
     return Standing.DONE if is_over and is_ready(graph) else Standing.UNDER_WAY
+
+
+def _said_of(graph: ReadManifest) -> str:
+    """`Stalled`, `Paused`, `CanaryReady`: what the condition says that a rollout does; empty without one."""
+    condition = find_condition((graph.get("status") or {}).get("conditions") or (), _ROLLOUT) or {}
+    return str(condition.get("reason") or "").removeprefix(_ROLLOUT)
 
 
 def _rolling(graph: ReadManifest) -> Mapping[str, Json]:
@@ -74,7 +82,7 @@ def _describe(graph: Manifest, objects: ObjectTree, standing: Standing) -> str:
         since = f" since {rolling['startTime']}" if rolling.get("startTime") else ""
         message = one_line(str(rolling.get("message") or ""), _LONGEST)
         shown = describe_rollout(graph, objects).removeprefix(f"{rolling['phase']}: ")
-        return f"rollout {rolling['phase']}{since}: {shown or 'no pods of workers'}" + (
+        return f"rollout {_said_of(graph) or rolling['phase']}{since}: {shown or 'no pods of workers'}" + (
             f"; {message}" if message else ""
         )
     pods = ", ".join(

@@ -22,6 +22,7 @@ from tests.tools.operating.migration.played_cluster import PlayedCluster, play
 PAUSED, CANARY = contract.ANNOTATION_ROLLOUT_PAUSED, contract.ANNOTATION_ROLLOUT_CANARY
 STANDS = "the pods of each generation of workers stay as many as they are"
 TRIED = "the new generation of workers gets 25% of the complete sets, and waits"
+STALLED = {"type": "Rollout", "status": "True", "reason": "RolloutStalled", "message": "decode fails"}
 WORKERS = {
     "Frontend": make.service("frontend", image="r:1.6.1"),
     "prefill": engine(type="prefill", image="r:1.6.1"),
@@ -128,7 +129,11 @@ def test_watch_outlives_a_server_that_does_not_answer(world: SimulatedCluster, m
 @pytest.mark.parametrize(
     ("status", "code", "line"),
     [
-        ({"rollingUpdate": {"phase": "Stalled", "message": "decode\nfails"}}, 1, "rollout Stalled: "),
+        (
+            {"rollingUpdate": {"phase": "InProgress", "message": "decode\nfails"}, "conditions": [STALLED]},
+            1,
+            "rollout Stalled: ",
+        ),
         ({"rollingUpdate": {"phase": "Failed"}}, 1, "rollout Failed: "),
         ({"rollingUpdate": {"phase": "InProgress"}}, 0, "rollout InProgress: "),
         ({"rollingUpdate": {"phase": "Completed"}}, 0, "no rollout is under way; "),
