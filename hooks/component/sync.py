@@ -114,7 +114,7 @@ def _render(request: SyncRequest, parent_key: bytes, seen: ObservedComponent, fa
     if plan is not found:
         built = _build(plan, parent_key)
     built = hold_component(plan, built, request, seen=seen, settings=facts.settings)
-    built = pace_workload(built, plan, request.parent)
+    built = pace_workload(built, plan, request.parent, seen.workloads.deployment)
     deviations = find_component_deviations(plan, built, request)
     applied = judge_deviations(request, deviations, facts.now, is_coming_up=awaits_first_pods(plan, seen.workloads))
     progress = measure_progress(plan, built, seen, applied)

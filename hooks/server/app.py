@@ -21,7 +21,7 @@ from hooks.server.serving.call_id import SYNC_ID, trace_fields
 from hooks.server.serving.call_report import report_call
 from hooks.server.serving.callers import RefuseCaller
 from hooks.server.serving.logs import log_bodies, log_call, logger
-from hooks.server.serving.metrics import Metrics, create_metrics, record_call, record_effects, record_reads
+from hooks.server.serving.metrics import Metrics, create_metrics, record_call, record_effects, record_read, record_reads
 from hooks.server.serving.metrics_page import serve_prober_page
 from hooks.server.serving.web import BY_ITSELF, ServedBy, create_bare_app, expect_token, read_body
 from hooks.wire.metacontroller.controllers import expected_keys
@@ -47,6 +47,7 @@ from hooks.wire.policy.conditions import reference_of
 CarryOut = Callable[[tuple[Effect, ...], EffectSource], Sequence[EffectResult]]
 """Carries out the effects that an object's sync wants, and returns the outcome of each."""
 
+COUNT_READ = "dynamo-hooks-count-read"
 STALE_SECONDS = 15.0
 """After how long a controller asks again that wants another revision of the hooks than the one that answered."""
 
@@ -83,7 +84,8 @@ def create_app(
     """Build the application.
 
     `clock` returns the time, aware and in UTC. By default the prober is that of the settings, effects are only logged
-    (`carry_out`), everybody may call, and all hooks are served.
+    (`carry_out`), everybody may call, and all hooks are served. Its extension `COUNT_READ` counts what is read beside
+    calls: namespace, bytes, seconds.
     """
     build_models()
     app = create_bare_app("hooks", _KNOWN_PATHS, settings.max_body_bytes, served_by)
@@ -99,6 +101,7 @@ def create_app(
     )
     for name, hook in (served_hooks(settings, ask_prober) if hooks is None else hooks).items():
         _add_hook(app, name, hook, context)
+    app.extensions[COUNT_READ] = partial(record_read, context.metrics)
     serve_prober_page(app, settings.prober_url)
     app.after_request(lambda response: _end(response, context))
     return app

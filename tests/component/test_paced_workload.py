@@ -94,6 +94,21 @@ def test_deployment_is_paused_only_while_it_has_a_pace() -> None:
     assert deployment("1/1", PAUSED, annotations=asked)["spec"]["paused"] is True
 
 
+LIVE: dict[str, tuple[dict[str, int], int]] = {
+    "one more than wanted": ({"replicas": 2, "availableReplicas": 1, "unavailableReplicas": 1}, 1),
+    "two generations more": ({"replicas": 3, "availableReplicas": 3}, 2),
+    "some that a quota denies": ({"replicas": 1, "availableReplicas": 1, "unavailableReplicas": 3}, 3),
+    "nothing is known": ({}, 1),
+}
+
+
+@pytest.mark.parametrize(("status", "surge"), LIVE.values(), ids=LIVE)
+def test_paused_deployment_has_room_for_all_pods_that_it_has(status: dict[str, int], surge: int) -> None:
+    running = make.observed(deployment("1/2"), status=status)
+    found = only(answer(paced("1/2", PAUSED), [running]).children, "Deployment")["spec"]
+    assert found["strategy"]["rollingUpdate"] == {"maxSurge": surge, "maxUnavailable": 0}
+
+
 GROUPS: dict[str, tuple[int, str, dict[str, tuple[int, int]]]] = {
     "the only one stays beside a new one": (1, "1/2", {"c-0": (1, 2)}),
     "it is replaced, and the new one stays": (1, "0/2", {"c-0": (0, 2)}),

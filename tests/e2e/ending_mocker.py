@@ -1,11 +1,15 @@
 """The imitation engine, ended as the runtime's other engines end. It runs in a worker's pod, from a ConfigMap.
 
+With `START_LATE` it begins so many seconds late, as an engine does that loads weights.
+
 By itself it stops serving as soon as it is told to end, before frontends know. Other engines leave discovery first, and
 go on for 5 s (`dynamo/common/utils/graceful_shutdown.py` of 1.5.1 and 1.6.1).
 """
 
 import asyncio
 import importlib
+import os
+import time
 from typing import Any
 
 mocker = importlib.import_module("dynamo.mocker.main")
@@ -27,5 +31,6 @@ async def leave_first(runtimes: list[Any]) -> None:
 
 
 if __name__ == "__main__":
+    time.sleep(float(os.environ.get("START_LATE", "0")))
     vars(mocker).update(run_input=run_noted, graceful_shutdown=leave_first)
     mocker.main()

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import requests
@@ -20,6 +21,8 @@ from tests.loopback import on_loopback
 
 READY_SECONDS, ANSWER_SECONDS, CALL_SECONDS = 120.0, 60.0, 20.0
 TOKENS = 8
+LEAVING = Path(__file__).with_name("ending_mocker.py")
+_FOLDER = "/opt/worker"
 
 
 def load_graph(example: str, tag: str, **replicas: int) -> Manifest:
@@ -36,6 +39,19 @@ def serve(bench: Bench, api: ApiClient, graph: Manifest) -> str:
     name = graph["metadata"]["name"]
     wait_until_ready(bench, api, name)
     return wait_for_answer(bench, api, name)
+
+
+def let_leave(api: ApiClient, *workers: Manifest) -> None:
+    """Let these services leave discovery before their pods end, as other engines do."""
+    metadata, data = {"name": "worker"}, {LEAVING.name: LEAVING.read_text()}
+    api.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data})
+    for worker in workers:
+        pod = worker["extraPodSpec"]
+        pod["volumes"] = [{"name": "worker", "configMap": {"name": "worker"}}]
+        pod["mainContainer"] |= {
+            "command": ["python3", f"{_FOLDER}/{LEAVING.name}"],
+            "volumeMounts": [{"name": "worker", "mountPath": _FOLDER}],
+        }
 
 
 def wait_until_ready(bench: Bench, api: ApiClient, name: str, seconds: float = READY_SECONDS) -> None:

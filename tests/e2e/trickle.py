@@ -1,6 +1,6 @@
-"""A client that sends chat completions all the time, and counts what came of them.
+"""Clients that send chat completions all the time, and count what came of them.
 
-It finds the frontend as a Service's client would: by the endpoints that are ready now.
+They find the frontend as a Service's client would: by the endpoints that are ready now.
 """
 
 import threading
@@ -46,24 +46,25 @@ def is_dropped(said: str) -> bool:
 
 
 @contextmanager
-def trickling(api: ApiClient, name: str) -> Iterator[Trickle]:
-    """Send requests to the graph's frontend during the block."""
-    found, over = Trickle(), threading.Event()
+def trickling(api: ApiClient, name: str, clients: int = 1) -> Iterator[Trickle]:
+    """Let so many clients send requests to the graph's frontend during the block."""
+    found, over, counting = Trickle(), threading.Event(), threading.Lock()
 
     def send() -> None:
         while not over.is_set():
             url = frontend_of(api, name)
             said = complete(url) if url else NOBODY
-            if said:
-                found.failures[said] += 1
-            else:
-                found.answered += 1
+            with counting:
+                found.answered += not said
+                found.failures.update([said] if said else [])
             time.sleep(PAUSE_SECONDS)
 
-    thread = threading.Thread(target=send, daemon=True)
-    thread.start()
+    threads = [threading.Thread(target=send, daemon=True) for _ in range(clients)]
+    for thread in threads:
+        thread.start()
     try:
         yield found
     finally:
         over.set()
-        thread.join()
+        for thread in threads:
+            thread.join()

@@ -110,11 +110,11 @@ def may_lose_none(world: World, deployment: Manifest) -> bool:
 
 
 def generations_at_rest(world: World) -> Iterator[str]:
-    """At rest all workers have one generation, and the status says where they register and that nothing rolls."""
+    """At rest all workers of a valid graph have one generation, the status says which, and that nothing rolls."""
     graph, pods = world.graph, world.list_kind(kinds.POD)
     assert graph is not None
     found = {suffix_of(pod) for pod in pods if _type_of(pod) in _WORKERS} - BY_HAND
-    if len(found) > 1 and not any(suffix_of(pod) in BY_HAND for pod in pods):
+    if len(found) > 1 and world.is_valid and not any(suffix_of(pod) in BY_HAND for pod in pods):
         yield f"workers have the generations {sorted(found)}"
     status = graph.get("status", {})
     if status.get("rollingUpdate"):

@@ -36,6 +36,8 @@ def complete_sets_are_kept(world: World, step: Step) -> Iterator[str]:
         if role is None or len(roles) < 2 or suffix_of(lost) == new or _is_left_aside(world, roles, new):
             continue
         part = _count_sets(world, roles, new)
+        if part == _count_sets(world, roles, new, also=deployment_of(lost)):
+            continue  # it belonged to no complete set
         budget = _budget(roles) if new in world.ledger.crowded else Fraction(0)
         if part < 1 - budget:
             yield f"pod {change.ref.name} of generation {suffix_of(lost)} ends, and only {part} of the sets are left"
@@ -63,8 +65,9 @@ def _is_left_aside(world: World, roles: Mapping[str, Manifest], new: str) -> boo
     return is_scaled or is_by_hand or not all(may_lose_none(world, one) for one in roles.values())
 
 
-def _count_sets(world: World, roles: Mapping[str, Manifest], new: str) -> Fraction:
-    old: Counter[str] = Counter()
+def _count_sets(world: World, roles: Mapping[str, Manifest], new: str, *, also: str = "") -> Fraction:
+    """The part of the wanted sets that is left; `also` has a pod more."""
+    old: Counter[str] = Counter([also])
     for found in world.list_kind(REPLICA_SET):
         if suffix_in(found["spec"]["template"]) != new:
             old[(controller_of(found) or {}).get("name", "")] += found["spec"]["replicas"]
@@ -127,4 +130,5 @@ def _size_faults(world: World, old: Manifest, new: Manifest) -> Iterator[str]:
         return
     uid, wanted = found["metadata"]["uid"], found["spec"]["replicas"]
     if world.ledger.paused_at.get(uid) == wanted and labels_of(found).get(contract.LABEL_COMPONENT):
-        yield f"{name_of(new)} of the paused {owner} has {new['spec']['replicas']} pods instead of {old['spec']['replicas']}"
+        sizes = f"{new['spec']['replicas']} pods instead of {old['spec']['replicas']}"
+        yield f"{name_of(new)} of the paused {owner} has {sizes}"

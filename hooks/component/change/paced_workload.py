@@ -23,10 +23,13 @@ from hooks.wire.policy.rollout_pace import RolloutPace, read_pace
 from hooks.wire.policy.rollout_wishes import read_wishes
 
 
-def pace_workload(built: Built, plan: ComponentPlan, component: ReadManifest) -> Built:
+def pace_workload(
+    built: Built, plan: ComponentPlan, component: ReadManifest, live: ReadManifest | None = None
+) -> Built:
     """The children with workloads that keep as many old pods as the component says; the same object without any.
 
-    A workload that waits with new defaults is what was last applied, and may have an earlier pace.
+    `live` is the Deployment. A workload that waits with new defaults is what was last applied, and may have an earlier
+    pace.
     """
     annotations = annotations_of(component)
     pace = read_pace(annotations.get(contract.ANNOTATION_PACE, ""))
@@ -35,12 +38,12 @@ def pace_workload(built: Built, plan: ComponentPlan, component: ReadManifest) ->
     groups = share_pace(sizes, pace)
 
     def apply(child: Manifest) -> Manifest:
-        if gvk_of(child) == kinds.LEADER_WORKER_SET:
+        if gvk_of(child) == kinds.LEADER_WORKER_SET and name_of(child) in sizes:
             return _pace_groups(child, sizes[name_of(child)], groups.get(name_of(child)))
         if gvk_of(child) != kinds.DEPLOYMENT:
             return child
         found = _pace_deployment(child, plan, pace)
-        return pause_deployment(found) if is_paused else found
+        return pause_deployment(found, live or {}) if is_paused else found
 
     workloads = tuple(map(apply, built.workloads))
     if all(new is old for new, old in zip(workloads, built.workloads, strict=True)):

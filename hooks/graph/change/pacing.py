@@ -114,7 +114,8 @@ def plan_rollout(
     """The pace of the workers among a graph's children; with one alone, Kubernetes' own is right if nobody steers it.
 
     `namespaces` are by service the Dynamo namespaces of their newest pods; without them only a rollout that has begun
-    goes on. Where pods are never read, each workload rolls for itself.
+    goes on, and no old pod ends if it began for some workers alone. Where pods are never read, each workload rolls for
+    itself.
     """
     wishes = read_wishes(annotations_of(request.parent))
     workers = {_service_of(one): one for one in children if _is_paced(one)}
@@ -123,8 +124,10 @@ def plan_rollout(
     is_ours = len(workers) > 1 or wishes != NO_WISHES
     if facts.settings.explain_pods is Switch.OFF or not is_ours or not rolls:
         return NONE
+    # Of a graph that cannot be rendered some components may have been told of a generation, and others not.
+    is_split = not namespaces and len({variable_of(worker["spec"]) for worker in workers.values()}) > 1
     units = {
-        one: see_worker(worker, seen.pods.get(one, ()), is_known=seen.knows_pods(one))
+        one: see_worker(worker, seen.pods.get(one, ()), is_known=seen.knows_pods(one) and not is_split)
         for one, worker in workers.items()
     }
     return RolloutInSets(

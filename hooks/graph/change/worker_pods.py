@@ -103,14 +103,17 @@ def see_worker(worker: Manifest, pods: Iterable[ReadManifest], *, is_known: bool
 
 
 def count_pods(seen: SeenWorker, now: datetime, patience: float) -> WorkerPods:
-    """What the pace of a worker follows from; what is not known of pods counts as old."""
+    """What the pace of a worker follows from; what is not known of pods counts as old.
+
+    Each replica has a LeaderWorkerSet, whose number is a label of its pods, or one has all of them.
+    """
     annotations, wanted = seen.spec.get("annotations") or {}, seen.wanted
     asked, surge = find_spare(annotations, wanted), find_surge(annotations, wanted)
     is_numbered = nodes_of(seen.spec) > 1
     if not seen.is_known:
         return WorkerPods(wanted=wanted, ready=0, spare=asked, surge=surge, is_numbered=is_numbered)
     ready = [one for one in seen.newest if one.is_ready]
-    places = max(1, wanted // max(1, len({_group_of(one.pods[0])[0] for one in seen.units})))
+    places = 1 if any(contract.LABEL_INSTANCE in labels_of(one.pods[0]) for one in seen.units) else wanted
     return WorkerPods(
         wanted=wanted,
         ready=len(ready),

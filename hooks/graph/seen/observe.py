@@ -19,6 +19,7 @@ from hooks.ground.k8s.conditions import READY, find_condition, is_true
 from hooks.ground.k8s.grove import GROVE, LABEL_MANAGED_BY
 from hooks.ground.k8s.json_values import clean_json
 from hooks.ground.k8s.pod_reasons import cannot_pull
+from hooks.ground.k8s.pod_sets import wanted_replicas
 from hooks.ground.k8s.quantities import canonical_quantity
 from hooks.ground.k8s.rbac import RoleReference
 from hooks.ground.k8s.types import (
@@ -167,7 +168,7 @@ def observe(request: SyncRequest, settings: Settings) -> ObservedGraph:
     pods = _observe_pods(request)
     return ObservedGraph(
         components={name_of(child): _observe_component(child) for child in children.of(contract.COMPONENT)},
-        adapters={name_of(a): _replicas_of(a) for a in children.of(contract.SCALING_ADAPTER)},
+        adapters={name_of(a): wanted_replicas(a) for a in children.of(contract.SCALING_ADAPTER)},
         claims={**{name_of(claim): _observe_claim(claim) for claim in own}, **claims},
         foreign_claims={name: claim for name, claim in foreign.items() if name not in claims},
         bindings={name_of(binding): _observe_binding(binding) for binding in children.of(kinds.ROLE_BINDING)},
@@ -306,10 +307,6 @@ def _suffix_of(component: ReadManifest) -> str:
     """The generation in a component's label; our components say it in their spec, too, if labels were removed."""
     in_spec = (component.get("spec") or {}).get("labels") or {}
     return str({**in_spec, **labels_of(component)}.get(contract.LABEL_WORKER_HASH) or "")
-
-
-def _replicas_of(adapter: ReadManifest) -> int:
-    return int((adapter.get("spec") or {}).get("replicas", 1))
 
 
 def _observe_claim(claim: ReadManifest) -> ObservedClaim:

@@ -13,6 +13,7 @@ from enum import StrEnum
 from typing import Any, assert_never
 
 from hooks.ground.k8s import kinds
+from hooks.ground.k8s.pod_sets import wanted_replicas
 from hooks.ground.k8s.types import (
     Json,
     Manifest,
@@ -238,7 +239,7 @@ def read_scalable(manifest: ReadManifest) -> Scalable:
         generation=int(manifest["metadata"].get("generation", 0)),
         observed_generation=None if observed is None else int(observed),
         is_deleting=is_deleting(manifest),
-        desired=int((manifest.get("spec") or {}).get("replicas", 1)),
+        desired=wanted_replicas(manifest),
         replicas=int(status.get("replicas") or 0),
         updated=int(status.get("updatedReplicas") or 0),
         available=int(status.get(_AVAILABLE[kind]) or 0),

@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from hooks.ground.k8s import kinds
-from hooks.ground.k8s.types import Json, Manifest, ObjectMeta, PodSpec, build_manifest
+from hooks.ground.k8s.quantities import scale_amount
+from hooks.ground.k8s.types import Json, Manifest, ObjectMeta, PodSpec, ReadManifest, build_manifest
 
 RECREATE: Mapping[str, Json] = {"type": "Recreate"}
 _LONG_SECONDS = 365 * 86_400
@@ -47,12 +48,21 @@ def delay_availability(deployment: Manifest, strategy: Mapping[str, Json]) -> Ma
     return {**deployment, "spec": {**spec, **seconds, "strategy": dict(strategy)}}
 
 
-def pause_deployment(deployment: Manifest) -> Manifest:
-    """The Deployment whose ReplicaSets keep their sizes, as long as these are those that its strategy allows.
+def pause_deployment(deployment: Manifest, live: ReadManifest) -> Manifest:
+    """The Deployment whose ReplicaSets keep their sizes: it has room for all pods that the `live` one has, or wants.
+
+    With room for fewer, its controller would take pods from all of its ReplicaSets.
 
     Source: Kubernetes, pkg/controller/deployment/sync.go, scale.
     """
-    return {**deployment, "spec": {**deployment["spec"], "paused": True}}
+    spec, status = deployment["spec"], live.get("status") or {}
+    asked = sum(int(status.get(field) or 0) for field in ("availableReplicas", "unavailableReplicas"))
+    more = max(int(status.get("replicas") or 0), asked) - spec["replicas"]
+    strategy = spec["strategy"]
+    if (rolling := strategy.get("rollingUpdate")) and more > 0:
+        surge = max(more, scale_amount(rolling["maxSurge"], spec["replicas"], up=True))
+        strategy = {**strategy, "rollingUpdate": {**rolling, "maxSurge": surge}}
+    return {**deployment, "spec": {**spec, "strategy": strategy, "paused": True}}
 
 
 def restore_availability(deployment: Manifest, strategy: Mapping[str, Json]) -> Manifest:

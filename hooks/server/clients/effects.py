@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from http import HTTPStatus
 
 from hooks.ground import contract
+from hooks.ground.k8s.pod_sets import wanted_replicas
 from hooks.ground.k8s.types import gvk_of
 from hooks.ground.settings import Settings
 from hooks.ground.settings.facts import Facts
@@ -85,7 +86,7 @@ def _scale(stored: StoredObjects, effect: ScalePodClique) -> EffectOutcome:
     clique = stored.check_scale(effect)
     if clique is None:
         return EffectOutcome.NOT_YET
-    if (clique.get("spec") or {}).get("replicas", 1) == effect.replicas:
+    if wanted_replicas(clique) == effect.replicas:
         return EffectOutcome.UNCHANGED
     path = f"{object_path(gvk_of(clique), effect.namespace, effect.name)}/scale"
     change = {"spec": {"replicas": effect.replicas}}
@@ -103,7 +104,7 @@ def _write_back(stored: StoredObjects, effect: WriteBackReplicas) -> EffectOutco
         current = stored.check_write_back(effect)
         if current is None:
             return EffectOutcome.NOT_YET
-        if current["spec"]["services"][effect.service].get("replicas", 1) == effect.replicas:
+        if wanted_replicas({"spec": current["spec"]["services"][effect.service]}) == effect.replicas:
             return EffectOutcome.UNCHANGED
         change = {
             "metadata": {"resourceVersion": current["metadata"]["resourceVersion"]},

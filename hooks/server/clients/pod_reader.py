@@ -11,7 +11,7 @@ calls. One call reads for a namespace at a time, within the namespace's budget; 
 import threading
 import zlib
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -66,6 +66,8 @@ class PodReader:
         self._faults = ReadFaults(server.clock) if server else ReadFaults()
         """By namespace."""
         self._budget = budget or (ReadBudget(server.clock) if server else ReadBudget())
+        self.report: Callable[[str, int, float], None] | None = None
+        """Is told, after each read, of which namespace so many bytes were read in so many seconds."""
 
     def check(self, addresses: tuple[NamedAddress, ...]) -> Verdicts:
         """The verdict on each address; reads the pods of those that are not known, or not any more. Never raises."""
@@ -130,13 +132,19 @@ class PodReader:
     def _read(self, server: ApiServer, due: dict[tuple[str, str], list[NamedAddress]]) -> None:
         with server.converse(DEADLINE_SECONDS) as conversation:
             for (namespace, name), addresses in due.items():
-                is_late = server.clock() >= conversation.until - DEADLINE_SECONDS + READ_SECONDS
-                if is_late or not self._read_one(conversation, namespace, name, addresses):
+                began, taken = server.clock(), conversation.taken.size
+                if began >= conversation.until - DEADLINE_SECONDS + READ_SECONDS:
+                    return
+                goes_on = self._read_one(conversation, namespace, name, addresses)
+                size = conversation.taken.size - taken
+                if self.report is not None:
+                    self.report(namespace, size, server.clock() - began)
+                if not self._budget.spend(namespace, size) or not goes_on:
                     return
 
     def _read_one(self, conversation: Conversation, namespace: str, name: str, addresses: list[NamedAddress]) -> bool:
         """Read one pod; whether the next one may be read too."""
-        clock, taken = conversation.server.clock, conversation.taken.size
+        clock = conversation.server.clock
         try:
             path = object_path(kinds.POD, namespace, name)
         except Refused as impossible:
@@ -146,11 +154,10 @@ class PodReader:
             pod = conversation.find(path, kinds.POD)
         except Refused as refused:
             self._faults.note(namespace, refused, forbidden=_FORBIDDEN, what=" for the pod")
-            self._budget.spend(namespace, conversation.taken.size - taken)
             return False
         self._learn({one: judge_address(one, pod) for one in addresses}, clock())
         self._faults.clear(namespace)
-        return self._budget.spend(namespace, conversation.taken.size - taken)
+        return True
 
     def _learn(self, refusals: Mapping[NamedAddress, str], now: float) -> None:
         with self._lock:

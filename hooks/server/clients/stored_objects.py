@@ -15,6 +15,7 @@ from hooks.graph.seen.grove_names import find_set_name
 from hooks.ground import contract
 from hooks.ground.errors import HookError
 from hooks.ground.k8s import kinds
+from hooks.ground.k8s.pod_sets import wanted_replicas
 from hooks.ground.k8s.types import GroupVersionKind, ReadManifest, gvk_of, is_controlled_by, name_of
 from hooks.ground.settings.facts import Facts
 from hooks.server.clients.api_server import Conversation, Refused, object_path
@@ -72,7 +73,7 @@ class StoredObjects:
             return None
         if not is_controlled_by(pod_clique_set, uid) or not _is_owned_by(clique, pod_clique_set):
             raise Unwanted(f"{effect.kind} {effect.name} does not belong to the PodCliqueSet of {self._name}")
-        if _replicas_of(clique) == effect.replicas:
+        if wanted_replicas(clique) == effect.replicas:
             return clique
         adapters = self._find_adapters(parent, effect.name)
         if effect not in self._wanted_again(graph.sync, parent, clique, pod_clique_set, *adapters):
@@ -180,10 +181,6 @@ def _is_owned_by(manifest: ReadManifest, owner: ReadManifest) -> bool:
     return any(one.get("uid") == uid for one in manifest["metadata"].get("ownerReferences") or ())
 
 
-def _replicas_of(clique: ReadManifest) -> int:
-    return int((clique.get("spec") or {}).get("replicas", 1))
-
-
 def _replicas_of_service(found: ReadManifest, service: str) -> int | None:
     services = (found.get("spec") or {}).get("services") or {}
-    return services[service].get("replicas", 1) if isinstance(services.get(service), dict) else None
+    return wanted_replicas({"spec": services[service]}) if isinstance(services.get(service), dict) else None

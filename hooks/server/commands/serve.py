@@ -148,7 +148,7 @@ class ServedHooks:
 
     def load(self, is_draining: Callable[[], bool]) -> WsgiApp:
         """Build the WSGI application."""
-        from hooks.server.app import create_app  # noqa: PLC0415 - reads the environment when imported
+        from hooks.server.app import COUNT_READ, create_app  # noqa: PLC0415 - reads the environment when imported
         from hooks.server.clients.effects import EffectsClient  # noqa: PLC0415 - only a server in a cluster has one
         from hooks.server.clients.pod_reader import PodReader  # noqa: PLC0415 - beside the application
         from hooks.server.clients.query_reader import find_reader  # noqa: PLC0415 - beside the application
@@ -175,6 +175,7 @@ class ServedHooks:
                 self.locks.find_claim,
             ),
         )
+        pods.report = app.extensions[COUNT_READ]
         if self.relay is not None:
             check = pods.check if settings.engine_addresses == "pods" else None
             relayed = RelayedRequests(

@@ -151,10 +151,15 @@ def record_effects(metrics: Metrics, results: Iterable[EffectResult]) -> None:
 def record_reads(metrics: Metrics, found: Mapping[ObjectQuery, QueryAnswer]) -> None:
     """Count what was read on demand, by the namespace of the objects."""
     for query, answer in found.items():
-        namespace = bound_namespace(metrics.namespaces, query.namespace)
-        metrics.read_bytes.labels(namespace).inc(answer.size)
-        metrics.read_seconds.labels(namespace).inc(answer.seconds)
-        metrics.read_faults.labels(namespace).inc(bool(answer.fault))
+        record_read(metrics, query.namespace, answer.size, answer.seconds)
+        metrics.read_faults.labels(bound_namespace(metrics.namespaces, query.namespace)).inc(bool(answer.fault))
+
+
+def record_read(metrics: Metrics, namespace: str, size: int, seconds: float) -> None:
+    """Count one read of objects of a namespace: its bytes and its seconds."""
+    bounded = bound_namespace(metrics.namespaces, namespace)
+    metrics.read_bytes.labels(bounded).inc(size)
+    metrics.read_seconds.labels(bounded).inc(seconds)
 
 
 def _find_series(metrics: Metrics, labels: _Labels) -> _Series:

@@ -167,8 +167,12 @@ def _next_version(folder: Path) -> Path:
     for name in ("hooks", "metacontroller", "crds"):
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
     for name, before, after in (
-        ("policy/held.py", f"RENDERING_REVISION = {RENDERING_REVISION}", "RENDERING_REVISION = 99"),
-        ("component/defaults/worker.py", '"DYN_SYSTEM_ENABLED": "true",', '"DYN_SYSTEM_ENABLED": "true", "NEW": "1",'),
+        ("wire/policy/rendering_mark.py", f"RENDERING_REVISION = {RENDERING_REVISION}", "RENDERING_REVISION = 99"),
+        (
+            "component/pod/defaults/worker.py",
+            '"DYN_SYSTEM_ENABLED": "true",',
+            '"DYN_SYSTEM_ENABLED": "true", "NEW": "1",',
+        ),
     ):
         file = folder / "hooks" / name
         text = file.read_text()

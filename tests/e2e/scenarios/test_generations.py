@@ -5,7 +5,6 @@ It is paused while workers of both specs are ready, so that who serves meanwhile
 
 from collections.abc import Callable
 from enum import StrEnum
-from pathlib import Path
 
 import pytest
 import requests
@@ -13,9 +12,8 @@ import requests
 from hooks.ground import contract
 from tests.cluster.api_client import ApiClient, wait_for
 from tests.cluster.dynamo import DYNAMO, GRAPH, condition, the_graph
-from tests.contract.backend import Manifest
 from tests.e2e.bench import Bench
-from tests.e2e.graphs import explained, load_graph, serve, wait_for_answer, wait_until_ready
+from tests.e2e.graphs import explained, let_leave, load_graph, serve, wait_for_answer, wait_until_ready
 from tests.e2e.scenarios.test_changes import NAME, WORKER, WORKERS, judge, pods
 from tests.e2e.trickle import Trickle, trickling
 
@@ -26,8 +24,6 @@ ONE_NAMESPACE = [{"name": contract.WORKER_SUFFIX, "value": "00000000"}]
 
 A frontend of 1.6.1 sees no value but eight hex digits.
 """
-LEAVING = Path(__file__).parents[1] / "ending_mocker.py"
-FOLDER = "/opt/worker"
 
 
 class How(StrEnum):
@@ -47,7 +43,7 @@ def test_model_card_changes_under_requests(
     worker["annotations"] = {contract.ANNOTATION_MAX_SURGE: "1", contract.ANNOTATION_MAX_UNAVAILABLE: "0"}
     worker |= {"envs": ONE_NAMESPACE} if how is How.SHARED else {}
     if how is How.LEAVING:
-        _let_leave(api, worker)
+        let_leave(api, worker)
     serve(bench, api, graph)
     old = set(pods(api, WORKERS))
     main = worker["extraPodSpec"]["mainContainer"]
@@ -74,24 +70,6 @@ def test_model_card_changes_under_requests(
         assert after > 0, "the new generation serves beside the old one"
     if how is How.LEAVING:
         assert not found.failures, "no chat fails"
-
-
-def _let_leave(api: ApiClient, worker: Manifest) -> None:
-    """Let the worker leave discovery before it ends, as other engines do."""
-    api.create(
-        {
-            "apiVersion": "v1",
-            "kind": "ConfigMap",
-            "metadata": {"name": "worker"},
-            "data": {LEAVING.name: LEAVING.read_text()},
-        }
-    )
-    pod = worker["extraPodSpec"]
-    pod["volumes"] = [{"name": "worker", "configMap": {"name": "worker"}}]
-    pod["mainContainer"] |= {
-        "command": ["python3", f"{FOLDER}/{LEAVING.name}"],
-        "volumeMounts": [{"name": "worker", "mountPath": FOLDER}],
-    }
 
 
 def is_ready(pod: dict[str, object]) -> bool:

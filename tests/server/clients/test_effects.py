@@ -104,6 +104,12 @@ def test_replicas_that_are_right_are_not_written(server: PlayedServer, tmp_path:
     assert server.writes == []
 
 
+def test_replicas_that_are_null_are_one(server: PlayedServer, tmp_path: Path) -> None:
+    clique = stored.clique()
+    server.keep({**clique, "spec": {"replicas": None}})
+    assert only(tmp_path, SCALE).outcome is EffectOutcome.DONE
+
+
 @pytest.mark.parametrize("missing", [stored.clique(), stored.pod_clique_set()], ids=lambda found: str(found["kind"]))
 def test_what_is_not_made_yet_is_no_failure(server: PlayedServer, tmp_path: Path, missing: Manifest) -> None:
     del server.objects[path_of(missing)]

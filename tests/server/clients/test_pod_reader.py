@@ -3,12 +3,15 @@
 import itertools
 import threading
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from hooks.ground.settings import Settings
 from hooks.model.seen.pod_addresses import AddressVerdict, NamedAddress
+from hooks.server.app import COUNT_READ, create_app
 from hooks.server.clients import pod_reader
 from hooks.server.clients.api_server import ApiServer
 from hooks.server.clients.pod_reader import (
@@ -111,6 +114,18 @@ def test_own_address_is_good_and_the_pod_is_read_once_for_a_while(world: World) 
     world.clock.now += GOOD_SECONDS
     assert world.check(*asked) == [AddressVerdict()] * 3
     assert world.reads() == ["w0"]
+
+
+def test_what_is_read_is_counted_for_its_namespace(world: World) -> None:
+    app = create_app(Settings(), lambda: datetime.now(UTC))
+    world.reader.report = app.extensions[COUNT_READ]
+    world.keep("w0", "10.0.0.1")
+    assert world.check(named()) == [AddressVerdict()]
+    page = app.test_client().get("/metrics").get_data(as_text=True)
+    (line,) = (line for line in page.splitlines() if line.startswith("dynamo_hooks_read_bytes_total{"))
+    labels, _, size = line.rpartition(" ")
+    assert labels.endswith('{namespace="ns"}')
+    assert float(size) > 0
 
 
 @pytest.mark.parametrize(

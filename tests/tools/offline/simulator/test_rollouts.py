@@ -377,3 +377,44 @@ def test_canary_and_pause_of_one_worker_alone() -> None:
     assert world.is_ready()
     assert sizes(world)["decode"] == [3]
     assert world.least == 1
+
+
+def test_new_pods_without_room_wait_a_minute_before_a_set_makes_it() -> None:
+    world = Rolled(prefill=2, decode=2)
+    asked = {"resources": {"limits": {"gpu": "1"}}}
+    world.cluster.patch(contract.GRAPH, "g", {"spec": {"services": dict.fromkeys(ROLES, asked)}}, "default")
+    world.run()
+    world.change_to_broken("r/vllm-runtime:1.6.2", PodFault.UNSCHEDULABLE, *ROLES)
+    first = next(text for text in world.messages if "find no room" in text)
+    assert "the next set lacks 2 GPUs (1 of decode, 1 of prefill): " in first
+    assert "old pods stay (2 of decode, 2 of prefill)" in first, "none makes room at once"
+    assert "old pods stay (1 of decode, 1 of prefill)" in world.messages[-1]
+
+
+def test_rollout_that_makes_no_progress_is_stalled_and_goes_on() -> None:
+    world = Rolled()
+    world.cluster.block("g-decode-*")
+    world.change(image="r/vllm-runtime:1.6.2")
+    world.run(1_200)
+    assert "the rollout is stalled" not in world.messages[-1]
+    world.run(1_200)
+    assert "the rollout is stalled: no new pod became ready since 2026-" in world.messages[-1]
+    world.cluster.release("g-decode-*")
+    world.run()
+    assert world.least == 1
+    world.assert_at_rest()
+
+
+def test_broken_old_pods_make_room_first() -> None:
+    world = Rolled(prefill=2, decode=2)
+    broken = next(pod["metadata"]["name"] for pod in world.pods() if service_of(pod) == "decode")
+    world.cluster.break_pods(broken, PodFault.CRASH_LOOP)
+    world.run(300)
+    world.cluster.block("g-*")
+    world.change(image="r/vllm-runtime:1.6.2")
+    world.run()
+    assert broken not in {pod["metadata"]["name"] for pod in world.pods()}
+    assert len([pod for pod in world.pods() if is_pod_ready(pod)]) == 3, "no pod that serves ended"
+    world.cluster.release("g-*")
+    world.run()
+    world.assert_at_rest()
