@@ -25,7 +25,10 @@ _PAUSED, _CANARY = contract.ANNOTATION_ROLLOUT_PAUSED, contract.ANNOTATION_ROLLO
 
 
 class RolloutReason(StrEnum):
-    """What a rollout of workers does; the last one is of an Event alone, because then there is no condition."""
+    """A rollout of a graph's workers.
+
+    There is no condition once it is over, so `COMPLETED` is the reason of an Event alone.
+    """
 
     IN_PROGRESS = "RolloutInProgress"
     PAUSED = "RolloutPaused"
