@@ -7,7 +7,7 @@ import orjson
 import pytest
 
 from hooks.ground.errors import InvalidSpec
-from hooks.ground.k8s.nesting import MOST_LISTS, may_nest_lists, nests_lists
+from hooks.ground.k8s.nesting import MOST_DEEP, MOST_LISTS, is_too_deep, may_nest_lists, nests_lists
 from hooks.ground.settings import parse_settings
 from hooks.server.admission.app import create_admission_app
 from hooks.server.admission.rules import DEFAULTS, RULES
@@ -21,6 +21,14 @@ def nested(depth: int, inner: Any = "x") -> Any:
     for _ in range(depth):
         inner = [inner]
     return inner
+
+
+@pytest.mark.parametrize(("depth", "is_found"), [(MOST_DEEP, False), (MOST_DEEP + 1, True)])
+def test_deep_values_are_found_by_lists_and_objects_alike(depth: int, *, is_found: bool) -> None:
+    mixed: Any = "x"
+    for level in range(depth):
+        mixed = [mixed] if level % 2 else {"a": mixed}
+    assert is_too_deep(mixed) is is_found
 
 
 @pytest.mark.parametrize("separators", [(",", ":"), (", ", ": ")])

@@ -232,3 +232,10 @@ def test_documents_are_read_one_after_another() -> None:
     assert [document.value for document in islice(documents, 2)] == [{"a": 1}, {"a": 2}]
     with pytest.raises(SyntaxError, match="did not find expected node content"):
         next(documents)
+
+
+@pytest.mark.parametrize(
+    ("text", "number"), [("10", 10), ("010", 8), ("0", 0), ("0x1F", 31), ("0b11", 3), ("-0o17", -15), ("+1_000", 1000)]
+)
+def test_integers_are_read_in_all_bases(text: str, number: int) -> None:
+    assert parse_yaml(f"a: {text}") == [{"a": number}]

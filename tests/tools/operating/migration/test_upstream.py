@@ -97,9 +97,23 @@ CLIQUES = {"template": {"cliques": [{"labels": {"nvidia.com/dynamo-graph-deploym
         (child("ServiceAccount", "g-k8s-service-discovery"), False),
         (child("PodCliqueSet", "g", "grove.io/v1alpha1", spec=CLIQUES), True),
         (child("PodCliqueSet", "g", "grove.io/v1alpha1", spec={"template": {"cliques": [{}]}}), False),
+        (child("Deployment", "g", "apps/v1", spec={"selector": {"matchLabels": {"nvidia.com/selector": "g"}}}), True),
+        (child("Deployment", "g", "apps/v1", spec={"selector": {"matchLabels": {"nvidia.com/selector": "h"}}}), False),
         (child("PersistentVolumeClaim", "data"), False),
     ],
-    ids=["label", "other-graph", "bare", "applied", "account", "bare-account", "cliques", "bare-cliques", "claim"],
+    ids=[
+        "label",
+        "other-graph",
+        "bare",
+        "applied",
+        "account",
+        "bare-account",
+        "cliques",
+        "bare-cliques",
+        "selector",
+        "other-selector",
+        "claim",
+    ],
 )
 def test_object_without_owner_is_the_graphs_by_what_it_says(found: Manifest, is_left: bool) -> None:
     assert is_left_for(found, GRAPH) is is_left
