@@ -40,6 +40,9 @@ BUILD = 'dynamo_hooks_build_info{server="%s"}'
 
 FAULTS: dict[str, dict[str, Values]] = {
     "DynamoGraphDown": {'dynamo_hooks_graph_outage{namespace="team",graph="llm",part="frontend"}': always(1)},
+    "DynamoRolloutStalled": {
+        'dynamo_hooks_graph_rollout{namespace="team",graph="llm",reason="RolloutStalled"}': always(1)
+    },
     "DynamoResourceNotReady": {NOT_READY % "CrashLoop": always(2000)},
     "DynamoResourceNotProcessed": {NOT_READY % "NotProcessed": always(400)},
     "DynamoDeletionHangs": {NOT_READY % "Deleting": always(1000)},
@@ -71,6 +74,8 @@ GOOD: dict[str, Values] = {
     BUILD % "hooks": always(1),
     BUILD % "admission": always(1),
     NOT_READY % "CrashLoop": always(60),
+    'dynamo_hooks_graph_rollout{namespace="team",graph="llm",reason="RolloutInProgress"}': always(1),
+    'dynamo_hooks_graph_rollout{namespace="team",graph="llm",reason="RolloutStalled"}': always(0),
     "dynamo_prober_adapters_failed": always(0),
     "dynamo_prober_adapters_wanted": always(2),
     "dynamo_prober_adapters_loaded": always(2),

@@ -11,6 +11,7 @@ import yaml
 from tests.monitoring.prometheus import MISSING
 from tests.monitoring.queries import ALERTS, alerts
 
+ROLLOUT = 'dynamo_hooks_graph_rollout{namespace="team",graph="llm",reason="%s"}'
 OUTAGE = 'dynamo_hooks_graph_outage{namespace="team",graph="llm",part="%s"}'
 RESOURCES = (
     'dynamo_operator_resources_total{resource_type="DynamoGraphDeployment",namespace="team",status="successful"}'
@@ -70,6 +71,26 @@ def test_rules_are_those_of_the_chart() -> None:
 def test_graph_that_serves_nobody_is_named(tmp_path: Path, part: str, values: str, at: str, *, is_told: bool) -> None:
     found = fires(tmp_path, "DynamoGraphDown", {OUTAGE % part: values}, at)
     assert found == ({"namespace": "team", "graph": "llm", "part": part} if is_told else None)
+
+
+@pytest.mark.parametrize(
+    ("reason", "values", "at", "is_told"),
+    [
+        ("RolloutStalled", "0x10 1x20", "13m", True),
+        ("RolloutStalled", "0x10 1x5 0x20", "18m", False),
+        ("RolloutWithoutRoom", "0x10 1x60", "30m", False),
+        ("RolloutWithoutRoom", "0x10 1x60", "45m", True),
+        ("RolloutWithoutRoom", "0x10 1x15 0x5 1x40", "45m", False),
+        ("RolloutInProgress", "1x90", "80m", False),
+        ("RolloutPaused", "1x90", "80m", False),
+    ],
+    ids=["stalled", "goes on", "no room for a while", "no room", "a set made room", "goes on for long", "paused"],
+)
+def test_rollout_that_stands_still_is_named(
+    tmp_path: Path, reason: str, values: str, at: str, *, is_told: bool
+) -> None:
+    found = fires(tmp_path, "DynamoRolloutStalled", {ROLLOUT % reason: values}, at)
+    assert found == ({"namespace": "team", "graph": "llm", "reason": reason} if is_told else None)
 
 
 @pytest.mark.parametrize(

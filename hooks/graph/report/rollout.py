@@ -16,7 +16,7 @@ from hooks.graph.change.pacing import ROLLING_UPDATE, RolloutInSets, RolloutStat
 from hooks.graph.change.shares import REGISTERS_IN, Share
 from hooks.ground import contract
 from hooks.ground.k8s.conditions import Condition, find_condition, format_time
-from hooks.ground.k8s.types import Json
+from hooks.ground.k8s.types import Json, ReadManifest, is_deleting
 
 IN_PROGRESS = "InProgress"
 ROLLOUT = "Rollout"
@@ -25,7 +25,10 @@ _PAUSED, _CANARY = contract.ANNOTATION_ROLLOUT_PAUSED, contract.ANNOTATION_ROLLO
 
 
 class RolloutReason(StrEnum):
-    """What a rollout of workers does; the last one is of an Event alone, because then there is no condition."""
+    """A rollout of a graph's workers.
+
+    There is no condition once it is over, so `COMPLETED` is the reason of an Event alone.
+    """
 
     IN_PROGRESS = "RolloutInProgress"
     PAUSED = "RolloutPaused"
@@ -66,6 +69,12 @@ def report_rollout(
             **({"message": _describe_sets(rollout)} if rollout.paces else {}),
         }
     }
+
+
+def find_rollout_reason(graph: ReadManifest) -> str:
+    """What the rollout of a stored graph does, as its condition says it; empty without a rollout."""
+    found = find_condition((graph.get("status") or {}).get("conditions") or (), ROLLOUT)
+    return "" if found is None or is_deleting(graph) else str(found.get("reason") or "")
 
 
 def judge_rollout(

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from urllib.parse import urlencode
 
 from hooks.graph.report.outage import find_outages
+from hooks.graph.report.rollout import find_rollout_reason
 from hooks.ground import contract
 from hooks.ground.k8s import kinds
 from hooks.ground.k8s.conditions import READY, find_condition
@@ -24,7 +25,7 @@ from hooks.server.clients.api_server import ApiServer, Conversation, Refused, co
 from hooks.server.clients.namespace_locks import NO_LEASE, Clock, Lease, lease_path, parse_lease, put_lease, write_lease
 from hooks.server.serving.background import start_repeating
 from hooks.server.serving.logs import logger
-from hooks.server.serving.resource_counts import NOTHING, Key, Outage, ResourceCounts
+from hooks.server.serving.resource_counts import NOTHING, Key, OfGraph, ResourceCounts
 from hooks.wire.metacontroller.controllers import OUR_KINDS
 
 COUNT_SECONDS = 30.0
@@ -81,7 +82,8 @@ class ResourceCounter:
     def _count_all(self, talk: Conversation) -> ResourceCounts:
         states: Counter[Key] = Counter()
         not_ready: defaultdict[Key, list[float]] = defaultdict(list)
-        outages: set[Outage] = set()
+        outages: set[OfGraph] = set()
+        rollouts: set[OfGraph] = set()
         for kind in OUR_KINDS:
             for found in self._list(talk, kind):
                 namespace = str(found["metadata"]["namespace"])
@@ -91,7 +93,9 @@ class ResourceCounter:
                     not_ready[kind.kind, namespace, reason].append(seconds_since(since, self.clock()) if since else 0.0)
                 if kind == contract.GRAPH:
                     outages |= {(namespace, name_of(found), part.value) for part in find_outages(found)}
-        return ResourceCounts(states=states, not_ready=not_ready, outages=outages)
+                    if reason := find_rollout_reason(found):
+                        rollouts.add((namespace, name_of(found), reason))
+        return ResourceCounts(states=states, not_ready=not_ready, outages=outages, rollouts=rollouts)
 
     def _list(self, talk: Conversation, kind: GroupVersionKind) -> Iterator[ReadManifest]:
         """All objects of a kind that this installation owns, page by page."""

@@ -6,20 +6,22 @@ from dataclasses import dataclass, field
 Key = tuple[str, str, str]
 """Kind, namespace, and a state or a reason."""
 
-Outage = tuple[str, str, str]
-"""Namespace and name of a graph, and its part without a ready replica."""
+OfGraph = tuple[str, str, str]
+"""Namespace and name of a graph, and its part without a ready replica, or what its rollout does."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResourceCounts:
     """The number of objects by state; and by reason, for how many seconds each object is not ready.
 
-    `outages` are by namespace, name and part the graphs that were ready and no longer serve.
+    `outages` are by namespace, name and part the graphs that were ready and no longer serve, `rollouts` by namespace,
+    name and reason those whose workers roll.
     """
 
     states: Mapping[Key, int] = field(default_factory=dict)
     not_ready: Mapping[Key, Sequence[float]] = field(default_factory=dict)
-    outages: Set[Outage] = frozenset()
+    outages: Set[OfGraph] = frozenset()
+    rollouts: Set[OfGraph] = frozenset()
 
 
 NOTHING = ResourceCounts()

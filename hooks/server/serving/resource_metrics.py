@@ -9,26 +9,27 @@ from dataclasses import dataclass, field
 from prometheus_client import CollectorRegistry, Gauge
 
 from hooks.server.serving.metrics import OTHER_NAMESPACES, bound_namespace
-from hooks.server.serving.resource_counts import Key, Outage, ResourceCounts
+from hooks.server.serving.resource_counts import Key, OfGraph, ResourceCounts
 
 MAX_GRAPHS = 500
-"""So many series of outages: a graph's name is a user's text."""
+"""So many series of outages, and as many of rollouts: a graph's name is a user's text."""
 OTHER_GRAPHS = "_other"
 """Stands for all further graphs; no graph can have this name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResourceMetrics:
-    """The gauges, each by kind, namespace, and state or reason; outages by namespace, graph and part."""
+    """The gauges, each by kind, namespace, and state or reason; outages and rollouts by namespace, graph and a word."""
 
     resources: Gauge
     not_ready: Gauge
     not_ready_seconds: Gauge
     outages: Gauge
+    rollouts: Gauge
     registry: CollectorRegistry
     namespaces: set[str] = field(default_factory=set)
     shown: dict[str, set[Key]] = field(default_factory=dict)
-    named: set[Outage] = field(default_factory=set)
+    named: dict[str, set[OfGraph]] = field(default_factory=dict)
 
 
 def create_resource_metrics() -> ResourceMetrics:
@@ -37,6 +38,10 @@ def create_resource_metrics() -> ResourceMetrics:
 
     def gauge(name: str, text: str, label: str) -> Gauge:
         labels = ("resource_type", "namespace", label)
+        return Gauge(name, text, labels, registry=registry, multiprocess_mode="livemostrecent")
+
+    def of_graph(name: str, text: str, label: str) -> Gauge:
+        labels = ("namespace", "graph", label)
         return Gauge(name, text, labels, registry=registry, multiprocess_mode="livemostrecent")
 
     return ResourceMetrics(
@@ -51,12 +56,15 @@ def create_resource_metrics() -> ResourceMetrics:
             "For how long the longest of the custom resources that are not ready for a reason is not ready.",
             "reason",
         ),
-        outages=Gauge(
+        outages=of_graph(
             "dynamo_hooks_graph_outage",
             "1 for a graph that was ready and of which no frontend, or no engine, has a ready replica; then 0.",
-            ("namespace", "graph", "part"),
-            registry=registry,
-            multiprocess_mode="livemostrecent",
+            "part",
+        ),
+        rollouts=of_graph(
+            "dynamo_hooks_graph_rollout",
+            "1 for a graph whose workers roll, by the reason of its condition Rollout; then 0.",
+            "reason",
         ),
         registry=registry,
     )
@@ -67,18 +75,20 @@ def show_resources(metrics: ResourceMetrics, found: ResourceCounts) -> None:
     _show(metrics, metrics.resources, "states", found.states)
     _show(metrics, metrics.not_ready, "not ready", {key: len(ages) for key, ages in found.not_ready.items()})
     _show(metrics, metrics.not_ready_seconds, "seconds", {key: max(ages) for key, ages in found.not_ready.items()})
-    _show_outages(metrics, found.outages)
+    _show_graphs(metrics, metrics.outages, "outages", found.outages)
+    _show_graphs(metrics, metrics.rollouts, "rollouts", found.rollouts)
 
 
-def _show_outages(metrics: ResourceMetrics, found: Set[Outage]) -> None:
+def _show_graphs(metrics: ResourceMetrics, gauge: Gauge, name: str, found: Set[OfGraph]) -> None:
     """Name at most `MAX_GRAPHS` graphs; the others share a name."""
-    shown: dict[Outage, int] = dict.fromkeys(metrics.named, 0)
-    for outage in sorted(found):
-        key = outage if outage in shown or len(shown) < MAX_GRAPHS else (OTHER_NAMESPACES, OTHER_GRAPHS, outage[2])
+    named = metrics.named.setdefault(name, set())
+    shown: dict[OfGraph, int] = dict.fromkeys(named, 0)
+    for one in sorted(found):
+        key = one if one in shown or len(shown) < MAX_GRAPHS else (OTHER_NAMESPACES, OTHER_GRAPHS, one[2])
         shown[key] = 1
     for labels, value in shown.items():
-        metrics.outages.labels(*labels).set(value)
-    metrics.named.update(shown)
+        gauge.labels(*labels).set(value)
+    named.update(shown)
 
 
 def _show(metrics: ResourceMetrics, gauge: Gauge, name: str, values: Mapping[Key, float]) -> None:

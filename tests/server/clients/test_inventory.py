@@ -115,6 +115,17 @@ def test_graphs_in_an_outage_are_named(played: PlayedApiServer) -> None:
     assert counter(played, Clock()).count().outages == {("a", "llm", "frontend")}
 
 
+def test_rollouts_of_graphs_are_named_by_what_they_do(played: PlayedApiServer) -> None:
+    def graph(name: str, *conditions: dict[str, str], **metadata: str) -> dict[str, Any]:
+        return {"metadata": {"name": name, "namespace": "a", **metadata}, "status": {"conditions": list(conditions)}}
+
+    stalled = {"type": "Rollout", "status": "True", "reason": "RolloutStalled"}
+    at_rest = {"type": "Ready", "status": "True", "reason": "all_resources_are_ready"}
+    found = [graph("llm", at_rest, stalled), graph("still", at_rest), graph("ends", stalled, deletionTimestamp=SINCE)]
+    fill(played, DynamoGraphDeployment={"items": found})
+    assert counter(played, Clock()).count().rollouts == {("a", "llm", "RolloutStalled")}
+
+
 def test_all_pages_of_all_kinds_are_counted(played: PlayedApiServer) -> None:
     first = listed({"state": "pending"}, {"state": "failed"}, more="next")
     fill(played, DynamoGraphDeployment=first, DynamoModel=listed(ready("True"), namespace="b"))

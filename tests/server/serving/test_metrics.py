@@ -118,6 +118,7 @@ def test_resources_are_shown_by_kind_namespace_and_state_and_fall_to_zero() -> N
         "dynamo_hooks_not_ready",
         "dynamo_hooks_not_ready_seconds",
         "dynamo_hooks_graph_outage",
+        "dynamo_hooks_graph_rollout",
     }
 
 
@@ -134,6 +135,15 @@ def test_graphs_in_an_outage_are_named_up_to_a_limit_and_fall_to_zero() -> None:
     assert len(found) == MAX_GRAPHS + 1
     show_resources(metrics, ResourceCounts())
     assert set(samples_of(metrics.outages).values()) == {0}
+
+
+def test_rollouts_are_shown_by_what_they_do_and_fall_to_zero() -> None:
+    metrics = create_resource_metrics()
+    first, then = ("a", "llm", "RolloutInProgress"), ("a", "llm", "RolloutStalled")
+    show_resources(metrics, ResourceCounts(rollouts={first}))
+    show_resources(metrics, ResourceCounts(rollouts={then}, outages={("a", "llm", "engines")}))
+    assert samples_of(metrics.rollouts) == {first: 0, then: 1}
+    assert samples_of(metrics.outages) == {("a", "llm", "engines"): 1}
 
 
 def test_resources_that_are_not_ready_are_shown_with_the_longest_time_and_fall_to_zero() -> None:

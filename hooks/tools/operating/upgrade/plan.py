@@ -11,6 +11,8 @@ from hooks.ground import contract
 from hooks.ground.k8s.pod_sets import makes_pods
 from hooks.ground.k8s.types import Manifest, ReadManifest, gvk_of, is_deleting, plural_of
 from hooks.ground.settings import Settings
+from hooks.tools.offline.diff.at_rest import at_rest
+from hooks.tools.offline.diff.fields import compare_objects
 from hooks.tools.offline.diff.plan import Difference, Notice, plan_difference
 from hooks.tools.offline.diff.rollouts import PodChange, plan_pods
 from hooks.tools.offline.diff.variables import hide_field, without_values
@@ -80,14 +82,15 @@ def plan_upgrade(world: World, grounds: Grounds, *, is_whole: bool = True) -> Up
     served, notes = _choose(world, grounds.facts.settings)
     roots = [one for one in served if world.objects[ObjectId.of(one)].owner is None]
     before = world.below(sorted(roots, key=lambda one: gvk_of(one) != contract.GRAPH))
-    settled = settle(roots, before, grounds)
+    rested, settled = _settle_at_rest(roots, before, grounds)
     after, missing = (settled, ()) if is_whole else _without_unknown(world, settled)
     known = None if is_whole else _kinds(world)
-    judging = partial(judge_part, before=before, after=after, grounds=grounds, known=known)
+    meanwhile = _keep_rolling(before, rested, after)
+    judging = partial(judge_part, before=before, after=meanwhile, grounds=grounds, known=known)
     judged: Sequence[JudgedObject] = grounds.spread(
         judging, [key for key in _parents(before) if key in after.world.objects]
     )
-    difference = plan_difference(Settled(world=before), replace(after, held=()))
+    difference = plan_difference(Settled(world=rested), replace(after, held=()))
     waiting = {_root(difference.owners, one.id) for one in judged if one.is_held}
     released = [one for one in roots if ObjectId.of(one) in waiting]
     held = _find_held(released, after.world, grounds) if released else ()
@@ -102,6 +105,23 @@ def plan_upgrade(world: World, grounds: Grounds, *, is_whole: bool = True) -> Up
         unread=(*world.unread, *missing, *_find_unjudged(judged)),
         notes=tuple(notes),
     )
+
+
+def _settle_at_rest(roots: Sequence[Manifest], before: World, grounds: Grounds) -> tuple[World, Settled]:
+    """What runs, with rollouts in sets taken to their end, and what is made of it: the pace goes without an upgrade."""
+    settled = settle(roots, before, grounds)
+    rested = at_rest(Settled(world=before), settled).world
+    return rested, settled if rested is before else settle(roots, rested, grounds)
+
+
+def _keep_rolling(before: World, rested: World, after: Settled) -> Settled:
+    """What is made of it; what only goes on to roll is as it runs now, so that its status is judged as it is."""
+    kept = {
+        key: before.objects[key]
+        for key, one in after.world.objects.items()
+        if key in before.objects and not compare_objects(rested.objects[key].manifest, one.manifest)
+    }
+    return replace(after, world=replace(after.world, objects={**after.world.objects, **kept}))
 
 
 def hide_values(plan: UpgradePlan) -> UpgradePlan:

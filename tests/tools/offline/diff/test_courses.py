@@ -104,7 +104,7 @@ def test_worker_over_two_nodes_is_a_role_whose_groups_count() -> None:
     assert found.moments[0] == {"prefill": (2, 0), "decode": (2, 0)}
     assert found.moments[1] == {"prefill": (2, 1), "decode": (2, 1)}
     assert (found.now[GPU], found.peak[GPU]) == ((2 + 2 * 16) * 1000, (3 + 3 * 16) * 1000)
-    assert (found.roomy.ending, found.roomy.serving) == (Ending.PASSES, 1)
+    assert (found.roomy.ending, found.roomy.serving) == (Ending.PASSES, Fraction(1))
     assert (found.full.ending, found.full.serving) == (Ending.PASSES, Fraction(1, 2))
 
 

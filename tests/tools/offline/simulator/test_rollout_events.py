@@ -5,6 +5,7 @@ from collections.abc import Mapping
 import pytest
 
 from hooks.graph import sync as graph_sync
+from hooks.graph.report.events import plan_transition_events
 from hooks.graph.report.rollout import ROLLOUT, RolloutReason
 from hooks.ground.k8s.conditions import find_condition
 from hooks.ground.k8s.not_ready import Explanation
@@ -21,7 +22,7 @@ BEGAN, ENDED = ("Normal", "RolloutInProgress"), ("Normal", "RolloutCompleted")
 @pytest.fixture
 def told(monkeypatch: pytest.MonkeyPatch) -> Told:
     """The Events about rollouts; a sync that asks for pods is answered twice, and the last answer counts."""
-    plan, kept = graph_sync.plan_transition_events, list[Event]()
+    plan, kept = plan_transition_events, list[Event]()
 
     def note(
         request: SyncRequest, status: Mapping[str, Json], explained: Mapping[str, Explanation]

@@ -4,7 +4,9 @@ from datetime import UTC, datetime
 
 import pytest
 
+from hooks.ground import contract
 from hooks.ground.k8s import kinds
+from hooks.ground.k8s.types import annotations_of, name_of
 from hooks.ground.settings import parse_settings
 from hooks.ground.settings.facts import Facts
 from hooks.tools.offline.simulator.cluster import SimulatedCluster
@@ -80,3 +82,16 @@ def test_settings_are_read_from_the_deployment_of_the_installation() -> None:
     nothing, unread = read_hooks(play(cluster, forbidden=frozenset({"deployments"})), "")
     assert nothing is None
     assert "so the settings of the hooks that run are not known" in unread[0]
+
+
+def test_rollout_in_the_middle_is_no_change_by_an_upgrade() -> None:
+    cluster = run_graphs("vllm-disagg")
+    (graph,) = cluster.list_kind(contract.GRAPH)
+    cluster.block("*vllmdecodeworker*")
+    main = {"extraPodSpec": {"mainContainer": {"image": "a:1.6.2"}}}
+    change = {"spec": {"services": {"VllmPrefillWorker": main}}}
+    cluster.patch(contract.GRAPH, name_of(graph), change, graph["metadata"]["namespace"])
+    cluster.run_for(240)
+    assert any(contract.ANNOTATION_PACE in annotations_of(one) for one in cluster.list_kind(contract.COMPONENT))
+    facts = facts_of(cluster)
+    assert plan_of(read_running(play(cluster), "", facts), facts).is_empty
