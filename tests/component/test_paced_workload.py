@@ -82,23 +82,33 @@ def test_recreate_has_no_pace() -> None:
     assert deployment("1/2", annotations=annotations) == deployment("", annotations=annotations)
 
 
+def paused(pace: str, own: Mapping[str, str] = PAUSED, **spec: Any) -> Manifest:
+    """The Deployment of a component whose pods run."""
+    running = make.observed(deployment(""), status={"replicas": 1, "availableReplicas": 1})
+    found: Manifest = only(answer(paced(pace, own, **spec), [running]).children, "Deployment")["spec"]
+    return found
+
+
 def test_deployment_is_paused_only_while_it_has_a_pace() -> None:
-    paused = deployment("1/1", PAUSED)
-    assert paused["spec"]["paused"] is True
-    assert paused["spec"]["strategy"]["rollingUpdate"] == {"maxSurge": 1, "maxUnavailable": 0}
-    assert paused["spec"]["template"] == deployment("")["spec"]["template"]
-    assert restore_availability(paused, deployment("")["spec"]["strategy"]) == deployment("")
-    assert "paused" not in deployment("", PAUSED)["spec"]
-    assert "paused" not in deployment("1/1", {contract.ANNOTATION_ROLLOUT_PAUSED: "no"})["spec"]
-    asked = {STRATEGY: "Recreate"}
-    assert deployment("1/1", PAUSED, annotations=asked)["spec"]["paused"] is True
+    found, free = paused("1/1"), deployment("")
+    assert found["paused"] is True
+    assert found["strategy"]["rollingUpdate"] == {"maxSurge": 1, "maxUnavailable": 0}
+    assert found["template"] == free["spec"]["template"]
+    assert restore_availability({**free, "spec": found}, free["spec"]["strategy"])["spec"] == free["spec"]
+    assert "paused" not in paused("")
+    assert "paused" not in paused("1/1", {contract.ANNOTATION_ROLLOUT_PAUSED: "no"})
+    assert paused("1/1", annotations={STRATEGY: "Recreate"})["paused"] is True
+
+
+def test_deployment_without_pods_is_not_paused_before_it_has_some() -> None:
+    assert "paused" not in deployment("1/1", PAUSED)["spec"]
 
 
 LIVE: dict[str, tuple[dict[str, int], int]] = {
     "one more than wanted": ({"replicas": 2, "availableReplicas": 1, "unavailableReplicas": 1}, 1),
     "two generations more": ({"replicas": 3, "availableReplicas": 3}, 2),
     "some that a quota denies": ({"replicas": 1, "availableReplicas": 1, "unavailableReplicas": 3}, 3),
-    "nothing is known": ({}, 1),
+    "its own alone": ({"replicas": 1}, 1),
 }
 
 

@@ -25,7 +25,7 @@ def pod(name: str, suffix: str, *, ready: bool = True, seconds: float = 600, **l
     }
 
 
-def group(of: str, index: int, suffix: str, size: int = 2, **more: Any) -> list[Manifest]:
+def group(of: str, index: int, suffix: str, *, size: int = 2, **more: Any) -> list[Manifest]:
     labels = {
         "leaderworkerset.sigs.k8s.io/name": of,
         "leaderworkerset.sigs.k8s.io/group-index": str(index),
@@ -55,7 +55,7 @@ def test_group_with_a_pod_of_before_is_an_old_one() -> None:
 
 def test_later_places_are_those_beyond_the_wanted_groups_of_a_set() -> None:
     alone = see([*group("c-0", 0, OLD), *group("c-0", 1, NEW), *group("c-0", 2, NEW)], wanted=2, nodes=2)
-    numbered = {contract.LABEL_INSTANCE: "0"}
+    numbered: dict[str, Any] = {contract.LABEL_INSTANCE: "0"}
     each = see([*group("c-0", 0, OLD, **numbered), *group("c-0", 1, NEW, **numbered)], wanted=2, nodes=2)
     for seen, surplus, settled in ((alone, 1, 1), (each, 1, 0)):
         found = count_pods(seen, make.NOW, PATIENCE)

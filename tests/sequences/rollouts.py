@@ -118,8 +118,11 @@ def _pace_faults(call: Call) -> Iterator[str]:
 def _pause_faults(call: Call) -> Iterator[str]:
     if call.hook != "component" or _PACE not in annotations_of(call.parent):
         return
+    with_pods = {
+        name_of(one) for one in call.children(kinds.DEPLOYMENT.kind) if (one.get("status") or {}).get("replicas")
+    }
     for name, child in call.wanted(kinds.DEPLOYMENT.kind).items():
-        if not child["spec"].get("paused"):
+        if name in with_pods and not child["spec"].get("paused"):
             yield f"Deployment {name} is not paused"
 
 
@@ -128,6 +131,9 @@ def _size_faults(world: World, old: Manifest, new: Manifest) -> Iterator[str]:
     found = world.cluster.get(kinds.DEPLOYMENT, owner, new["metadata"]["namespace"])
     if found is None or not found["spec"].get("paused") or old["spec"]["replicas"] == new["spec"]["replicas"]:
         return
+    sets = (one for one in world.list_kind(REPLICA_SET) if (controller_of(one) or {}).get("name") == owner)
+    if not any(one["spec"]["replicas"] for one in sets if name_of(one) != name_of(new)):
+        return  # one alone gets what is wanted
     uid, wanted = found["metadata"]["uid"], found["spec"]["replicas"]
     if world.ledger.paused_at.get(uid) == wanted and labels_of(found).get(contract.LABEL_COMPONENT):
         sizes = f"{new['spec']['replicas']} pods instead of {old['spec']['replicas']}"

@@ -9,6 +9,7 @@ from hooks.component.plan.component import ComponentPlan
 from hooks.component.plan.strategy import pace_strategy
 from hooks.ground import contract
 from hooks.ground.k8s import kinds
+from hooks.ground.k8s.pod_sets import count_running_pods
 from hooks.ground.k8s.types import Manifest, ReadManifest, annotations_of, gvk_of, name_of
 from hooks.ground.k8s.workloads import (
     RECREATE,
@@ -28,8 +29,8 @@ def pace_workload(
 ) -> Built:
     """The children with workloads that keep as many old pods as the component says; the same object without any.
 
-    `live` is the Deployment. A workload that waits with new defaults is what was last applied, and may have an earlier
-    pace.
+    `live` is the Deployment: without pods it is not paused, because it would get none. A workload that waits with new
+    defaults is what was last applied, and may have an earlier pace.
     """
     annotations = annotations_of(component)
     pace = read_pace(annotations.get(contract.ANNOTATION_PACE, ""))
@@ -43,7 +44,7 @@ def pace_workload(
         if gvk_of(child) != kinds.DEPLOYMENT:
             return child
         found = _pace_deployment(child, plan, pace)
-        return pause_deployment(found, live or {}) if is_paused else found
+        return pause_deployment(found, live) if is_paused and live is not None and count_running_pods(live) else found
 
     workloads = tuple(map(apply, built.workloads))
     if all(new is old for new, old in zip(workloads, built.workloads, strict=True)):
