@@ -163,6 +163,18 @@ def test_registry_without_credentials_is_refused() -> None:
     assert "registry.server needs registry.username and registry.password" in said
 
 
+# the history
+
+
+@pytest.mark.parametrize(("value", "is_watched"), [("null", True), ("0", False), ("5", True)])
+def test_controller_revisions_are_watched_unless_none_are_kept(value: str, is_watched: bool) -> None:
+    options = () if value == "null" else (f"--set=settings.revisionHistory={value}",)
+    named = {one["metadata"]["name"]: one for one in template(*options) if one["kind"] == "CompositeController"}
+    watched = {rule["resource"] for rule in named["dynamo-graph"]["spec"]["childResources"]}
+    assert ("controllerrevisions" in watched) == is_watched
+    assert "configmaps" in watched
+
+
 # KAI's queues
 
 
