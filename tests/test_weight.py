@@ -19,7 +19,7 @@ class Budget:
 BUDGETS = {
     "hooks": Budget(
         modules=("hooks.server.commands.serve", "hooks.server.app"),
-        lines=41_000,
+        lines=41_900,
         reason="All five kinds, whose calls are made by the same server, rollouts in sets, and what conversion, rules "
         "and clients need.",
     ),
@@ -30,7 +30,7 @@ BUDGETS = {
     ),
     "prober": Budget(
         modules=("hooks.server.commands.prober", "hooks.server.prober.app"),
-        lines=8_300,
+        lines=8_350,
         reason="It loads none of the hooks, but the map in `hooks/__init__.py`.",
     ),
 }
