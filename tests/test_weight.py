@@ -19,9 +19,9 @@ class Budget:
 BUDGETS = {
     "hooks": Budget(
         modules=("hooks.server.commands.serve", "hooks.server.app"),
-        lines=41_900,
-        reason="All five kinds, whose calls are made by the same server, rollouts in sets, and what conversion, rules "
-        "and clients need.",
+        lines=41_800,
+        reason="All five kinds, whose calls are made by the same server, rollouts in sets that people steer and are told of, and "
+        "what conversion, rules and clients need.",
     ),
     "admission": Budget(
         modules=("hooks.server.commands.serve_admission", "hooks.server.admission.app"),
@@ -30,8 +30,8 @@ BUDGETS = {
     ),
     "prober": Budget(
         modules=("hooks.server.commands.prober", "hooks.server.prober.app"),
-        lines=8_350,
-        reason="It loads none of the hooks, but the map in `hooks/__init__.py`.",
+        lines=8_330,
+        reason="It loads none of the hooks, but the map in `hooks/__init__.py`, all settings and all rules' words.",
     ),
 }
 """Raise a number only together with its reason; lower it where code went."""

@@ -7,7 +7,7 @@ import pytest
 
 from hooks.graph.change.complete_sets import WorkerPods
 from hooks.graph.change.pacing import RolloutInSets, RolloutState
-from hooks.graph.change.room import Shortage
+from hooks.graph.change.room import LackOfRoom
 from hooks.ground import contract
 from hooks.ground.k8s.types import Manifest, annotations_of, name_of
 from hooks.language.versions import convert
@@ -160,7 +160,7 @@ def test_invalid_graph_has_no_rollout() -> None:
 PACES = {"d": RolloutPace(kept=1, most=2)}
 ROLES = {"d": WorkerPods(wanted=1, ready=0, old=1)}
 READY = {"d": WorkerPods(wanted=1, ready=1, old=1)}
-CROWDED = Shortage(crowded=("d",))
+CROWDED = LackOfRoom(crowded=("d",))
 STATES: dict[str, tuple[RolloutInSets, RolloutState]] = {
     "nothing rolls": (RolloutInSets(), RolloutState.AT_REST),
     "pods are not known": (

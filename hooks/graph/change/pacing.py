@@ -12,7 +12,7 @@ from typing import Any
 
 from hooks.component.spec.subject import ComponentType
 from hooks.graph.change.complete_sets import Budget, WorkerPods, find_behind, find_pace, is_canary_ready
-from hooks.graph.change.room import Shortage, find_shortage
+from hooks.graph.change.room import LackOfRoom, find_shortage
 from hooks.graph.change.shares import REGISTERS_IN, variable_of
 from hooks.graph.change.worker_pods import SeenWorker, count_pods, find_complete, see_worker, wanted_of
 from hooks.graph.seen.observe import ChildComponent, ObservedGraph
@@ -64,7 +64,7 @@ class RolloutInSets:
     names: Mapping[str, str] = field(default_factory=dict)
     paces: Mapping[str, RolloutPace] = field(default_factory=dict)
     unread: Mapping[str, str] = field(default_factory=dict)
-    shortage: Shortage = field(default_factory=Shortage)
+    shortage: LackOfRoom = field(default_factory=LackOfRoom)
     wishes: RolloutWishes = NO_WISHES
     stands_since: str = ""
 

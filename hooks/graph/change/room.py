@@ -17,7 +17,7 @@ _NO_ROOM = frozenset({NotReadyReason.UNSCHEDULABLE.value, NotReadyReason.QUOTA_D
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shortage:
+class LackOfRoom:
     """The services whose new pods find no room, whether that lasts, and by service the GPUs that the next set lacks."""
 
     crowded: tuple[str, ...] = ()
@@ -30,13 +30,13 @@ def find_shortage(
     live: Mapping[str, ChildComponent],
     roles: Mapping[str, WorkerPods],
     facts: Facts,
-) -> Shortage:
+) -> LackOfRoom:
     """What the new pods lack, as the live components and the scheduler say it."""
     crowded = tuple(sorted(one for one, found in live.items() if found.reason in _NO_ROOM))
     if not crowded:
-        return Shortage()
+        return LackOfRoom()
     waited = (seconds_since(_find_since(units[one], live[one]), facts.now) for one in crowded)
-    return Shortage(
+    return LackOfRoom(
         crowded=crowded,
         is_lasting=max(waited) >= facts.settings.rollout_room_after,
         gpus=dict(_count_gpus(units, roles)),
