@@ -20,8 +20,8 @@ BUDGETS = {
     "hooks": Budget(
         modules=("hooks.server.commands.serve", "hooks.server.app"),
         lines=41_800,
-        reason="All five kinds, whose calls are made by the same server, rollouts in sets that people steer and are told of, and "
-        "what conversion, rules and clients need.",
+        reason="All five kinds, whose calls are made by the same server, rollouts in sets that people steer and are "
+        "told of, and what conversion, rules and clients need.",
     ),
     "admission": Budget(
         modules=("hooks.server.commands.serve_admission", "hooks.server.admission.app"),
