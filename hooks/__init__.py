@@ -83,6 +83,7 @@ Where is …?
 * an option that several commands have: hooks/tools/cli/options.py, hooks/server/commands/settings_options.py
 * files, patterns, charts and Kustomizations as input: hooks/tools/offline/manifests
 * what a change of manifests will restart: hooks/tools/offline/diff/rollouts.py
+* how the workers of a graph will roll: hooks/tools/offline/diff/courses.py
 * what this version does to what runs: hooks/tools/operating/upgrade
 * where a rendered value comes from: hooks/tools/offline/explain
 * the simulated cluster: hooks/tools/offline/simulator

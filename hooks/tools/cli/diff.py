@@ -7,7 +7,7 @@ import click
 
 from hooks.tools.cli.cluster_options import Connection, connection_options
 from hooks.tools.cli.diff_options import (
-    Answer,
+    Asked,
     OldSide,
     Reading,
     Waiting,
@@ -41,7 +41,7 @@ def diff(
     files: tuple[str, ...],
     old: OldSide,
     reading: Reading,
-    answer: Answer,
+    answer: Asked,
     waiting: Waiting,
     connection: Connection,
 ) -> None:
@@ -73,7 +73,7 @@ def diff(
         _compare(files, old, reading=reading, answer=answer, connection=connection)
 
 
-def _compare(files: tuple[str, ...], old: OldSide, *, reading: Reading, answer: Answer, connection: Connection) -> None:
+def _compare(files: tuple[str, ...], old: OldSide, *, reading: Reading, answer: Asked, connection: Connection) -> None:
     from hooks.tools.cli.comparison import compare, show  # noqa: PLC0415 - loads all that renders, `--help` needs none
     from hooks.tools.cli.sides import ComparedSides  # noqa: PLC0415
 

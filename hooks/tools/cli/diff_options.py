@@ -64,7 +64,7 @@ class Reading:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class Asked:
     """What is asked of the comparison, and how it is printed; `nodes` is a file, `tells` asks for the exit status."""
 
     output: str
@@ -191,7 +191,7 @@ def answer_options(command: Command) -> Command:
     def with_answer(
         *, output: str, shows_values: bool, tells: bool, fits: bool, nodes: Path | None, **others: Any
     ) -> None:
-        answer = Answer(output=output, shows_values=shows_values, tells=tells, fits=fits, nodes=nodes)
+        answer = Asked(output=output, shows_values=shows_values, tells=tells, fits=fits, nodes=nodes)
         command(answer=answer, **others)
 
     return _add(with_answer, *_ANSWER_OPTIONS)

@@ -9,7 +9,7 @@ import click
 
 from hooks.ground.settings import Settings
 from hooks.tools.cli.cluster_options import Connection
-from hooks.tools.cli.diff_options import Answer, OldSide, Reading
+from hooks.tools.cli.diff_options import Asked, OldSide, Reading
 from hooks.tools.offline.diff.files import ComparedFiles, compare_files
 from hooks.tools.offline.diff.plan import Difference
 from hooks.tools.offline.manifests.git_revisions import GitFailed
@@ -26,7 +26,7 @@ class ComparedSides:
     files: tuple[str, ...]
     old: OldSide
     reading: Reading
-    answer: Answer
+    answer: Asked
     connection: Connection
 
 

@@ -2,7 +2,7 @@
 
 from hooks.ground.k8s.types import Json
 from hooks.tools.offline.diff.course_wording import describe_course
-from hooks.tools.offline.diff.courses import Course, Outcome
+from hooks.tools.offline.diff.courses import Course, CourseOutcome
 from hooks.tools.offline.diff.fields import FieldChange
 from hooks.tools.offline.diff.fitting import Fit
 from hooks.tools.offline.diff.live_state import LiveState
@@ -117,7 +117,7 @@ def _course(course: Course, fit: Fit | None) -> dict[str, Json]:
     }
 
 
-def _outcome(outcome: Outcome, course: Course) -> dict[str, Json]:
+def _outcome(outcome: CourseOutcome, course: Course) -> dict[str, Json]:
     least = int(outcome.serving * course.sets)
     return {"ending": outcome.ending.value, "serving": least, "missing": _amounts(outcome.missing)}
 

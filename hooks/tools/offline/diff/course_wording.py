@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 from hooks.ground import contract
-from hooks.tools.offline.diff.courses import Course, Ending, Outcome, Way
+from hooks.tools.offline.diff.courses import Course, CourseOutcome, Ending, Way
 from hooks.tools.offline.diff.nodes import PODS, Milli, in_whole
 from hooks.tools.offline.diff.plan import Difference
 from hooks.tools.offline.diff.resources import write_amount
@@ -22,7 +22,7 @@ def describe_courses(difference: Difference, indent: str = "") -> Iterator[str]:
         yield from (f"{indent}{one}" for one in others)
 
 
-def describe_course(course: Course, on_nodes: Outcome | None) -> Iterator[str]:
+def describe_course(course: Course, on_nodes: CourseOutcome | None) -> Iterator[str]:
     """The sentences about one graph; `on_nodes` is what comes of it on nodes that are known."""
     yield f"{course.graph}: {_describe_way(course)}"
     if course.unchanged:
@@ -74,7 +74,7 @@ def _describe_steps(course: Course) -> str:
     return " → ".join([*steps[:_FIRST_STEPS], "…", steps[-1]] if is_long else steps)
 
 
-def _describe_ending(course: Course, outcome: Outcome) -> str:
+def _describe_ending(course: Course, outcome: CourseOutcome) -> str:
     match outcome.ending:
         case Ending.PASSES:
             return f"it gets through, {_write_serving(course, outcome.serving)}"

@@ -19,7 +19,7 @@ from hooks.tools.offline.diff.moving import Moving, count_replicas
 from hooks.tools.offline.diff.nodes import Milli, add, need_of
 from hooks.tools.offline.diff.playing import Count, Endless, Full, Played, play_alone
 from hooks.tools.offline.diff.pods import PodSet
-from hooks.tools.offline.diff.roles import Place, Role
+from hooks.tools.offline.diff.roles import Place, RoleInSets
 from hooks.tools.offline.diff.rollouts import PodChange, PodFate
 from hooks.tools.world.settling import Settled
 from hooks.wire.policy.rollout_wishes import NO_WISHES, RolloutWishes
@@ -50,7 +50,7 @@ class Ending(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class CourseOutcome:
     """What comes of a rollout. `serving` is the least part of the wanted capacity that is complete at any moment.
 
     `missing` are devices, in thousandths, that the next new pods need beyond what is free; only of one that waits.
@@ -78,8 +78,8 @@ class Course:
     moments: tuple[Mapping[str, tuple[int, int]], ...]
     now: Milli
     peak: Milli
-    roomy: Outcome
-    full: Outcome
+    roomy: CourseOutcome
+    full: CourseOutcome
     wishes: RolloutWishes = NO_WISHES
 
     @property
@@ -88,7 +88,7 @@ class Course:
         return frozenset((self.graph.namespace, self.graph.name, service) for service in self.services)
 
 
-def with_roles(changes: Sequence[PodChange], roles: Mapping[Place, Role]) -> tuple[PodChange, ...]:
+def with_roles(changes: Sequence[PodChange], roles: Mapping[Place, RoleInSets]) -> tuple[PodChange, ...]:
     """The changes; those of workers that roll in sets know it, and how many of their pods there are at each moment."""
     found = [replace(one, in_sets=roles.get(one.place)) if _takes_part(one) else one for one in changes]
     groups: dict[Place, list[int]] = {}
@@ -116,7 +116,7 @@ def find_courses(changes: Iterable[PodChange], before: Settled, after: Settled) 
     )
 
 
-def find_outcome(places: frozenset[Place], played: Played, way: Way, free: Milli) -> Outcome:
+def find_outcome(places: frozenset[Place], played: Played, way: Way, free: Milli) -> CourseOutcome:
     """What comes of the rollout of these services; `free` is what is free in the end.
 
     Workers that go for themselves become ready at different times, so for some time no generation is complete.
@@ -129,7 +129,7 @@ def find_outcome(places: frozenset[Place], played: Played, way: Way, free: Milli
     for one in sets:
         missing = add(missing, _need_of_next(one))
     if way is Way.APART:
-        return Outcome(ending=Ending.INTERRUPTED, serving=Fraction(0))
+        return CourseOutcome(ending=Ending.INTERRUPTED, serving=Fraction(0))
     if any(not old and not new for old, new in parts):
         ending = Ending.INTERRUPTED
     else:
@@ -137,7 +137,7 @@ def find_outcome(places: frozenset[Place], played: Played, way: Way, free: Milli
         waits = Ending.HELD if is_held and not missing else Ending.WAITS
         ending = Ending.PASSES if all(one.is_done for one in sets) else waits
     lacking = {name: amount - max(0, free.get(name, 0)) for name, amount in missing.items() if "/" in name}
-    return Outcome(
+    return CourseOutcome(
         ending=ending,
         serving=min(Fraction(1), serving),
         missing={name: amount for name, amount in lacking.items() if amount > 0},

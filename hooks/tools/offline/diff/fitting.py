@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from hooks.ground.k8s.types import ReadManifest, labels_of
-from hooks.tools.offline.diff.courses import Course, Outcome, find_outcome
+from hooks.tools.offline.diff.courses import Course, CourseOutcome, find_outcome
 from hooks.tools.offline.diff.moving import Moving
 from hooks.tools.offline.diff.nodes import Milli, Node, add, need_of, place_of, read_nodes
 from hooks.tools.offline.diff.playing import Played, begin, play
@@ -31,7 +31,7 @@ class FitVerdict(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shortage:
+class PodShortage:
     """So many new pods of a set find no node; `is_lasting`: they stay Pending, else until old pods are gone."""
 
     set: PodSet
@@ -49,9 +49,9 @@ class Fit:
 
     verdict: FitVerdict
     nodes: int
-    shortages: tuple[Shortage, ...] = ()
+    shortages: tuple[PodShortage, ...] = ()
     notes: tuple[str, ...] = ()
-    outcomes: Mapping[ObjectId, Outcome] = field(default_factory=dict)
+    outcomes: Mapping[ObjectId, CourseOutcome] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,7 +90,7 @@ class _OnNodes:
     notes: tuple[str, ...]
 
     @property
-    def shortages(self) -> tuple[Shortage, ...]:
+    def shortages(self) -> tuple[PodShortage, ...]:
         return tuple(_find_shortages(self.played.moving))
 
 
@@ -154,11 +154,11 @@ def _neediness(change: PodChange) -> list[int]:
     return [sum(amount for name, amount in need.items() if "/" in name), need.get("memory", 0), need.get("cpu", 0)]
 
 
-def _find_shortages(moving: Iterable[Moving]) -> Iterator[Shortage]:
+def _find_shortages(moving: Iterable[Moving]) -> Iterator[PodShortage]:
     for one in moving:
         if one.why and not one.is_done:
             missing = one.wanted - len(one.placed)
             stuck = min(missing, max(1, one.allowed - len(one.placed)))
-            yield Shortage(set=one.change.set, pods=stuck, why=one.why, is_lasting=True)
+            yield PodShortage(set=one.change.set, pods=stuck, why=one.why, is_lasting=True)
         elif one.missed:
-            yield Shortage(set=one.change.set, pods=one.missed, why=one.why, is_lasting=False)
+            yield PodShortage(set=one.change.set, pods=one.missed, why=one.why, is_lasting=False)

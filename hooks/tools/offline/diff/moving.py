@@ -17,7 +17,7 @@ from hooks.ground.k8s import kinds
 from hooks.ground.k8s.workloads import rolling_update
 from hooks.tools.offline.diff.nodes import Milli, need_of
 from hooks.tools.offline.diff.pods import PodSet
-from hooks.tools.offline.diff.roles import Place, Role
+from hooks.tools.offline.diff.roles import Place, RoleInSets
 from hooks.tools.offline.diff.rollouts import PodChange
 from hooks.wire.policy.rollout_pace import RolloutPace
 
@@ -180,6 +180,6 @@ def _observe(sets: Sequence[Moving]) -> WorkerPods:
     return replace(_role_of(sets[0]).replicas, ready=ready, old=old, intact=old, is_numbered=False)
 
 
-def _role_of(one: Moving) -> Role:
+def _role_of(one: Moving) -> RoleInSets:
     assert one.change.in_sets is not None  # noqa: S101 - only those that have a role are in a group
     return one.change.in_sets

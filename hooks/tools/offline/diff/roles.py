@@ -19,14 +19,14 @@ Place = tuple[str, str, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Role:
+class RoleInSets:
     """A worker that rolls in sets: its replicas before the first new one, and what a person wishes of its graph."""
 
     replicas: WorkerPods
     wishes: RolloutWishes
 
 
-def find_roles(before: Settled, after: Settled, facts: Facts) -> dict[Place, Role]:
+def find_roles(before: Settled, after: Settled, facts: Facts) -> dict[Place, RoleInSets]:
     """The workers that roll in sets; other workers are not in it."""
     return {
         (key.namespace, key.name, service): role
@@ -36,7 +36,7 @@ def find_roles(before: Settled, after: Settled, facts: Facts) -> dict[Place, Rol
     }
 
 
-def _roles_of(key: ObjectId, before: Settled, after: Settled, facts: Facts) -> Iterator[tuple[str, Role]]:
+def _roles_of(key: ObjectId, before: Settled, after: Settled, facts: Facts) -> Iterator[tuple[str, RoleInSets]]:
     had, gets = ([*_components(settled, key)] for settled in (before, after))
     if had == gets:
         return
@@ -44,7 +44,7 @@ def _roles_of(key: ObjectId, before: Settled, after: Settled, facts: Facts) -> I
     request = build_request(after.world.objects[key].manifest, live)
     rollout = plan_rollout(gets, observe(request, facts.settings), request, facts)
     for service, replicas in rollout.roles.items():
-        yield service, Role(replicas=replicas, wishes=rollout.wishes)
+        yield service, RoleInSets(replicas=replicas, wishes=rollout.wishes)
 
 
 def _components(settled: Settled, key: ObjectId) -> Iterator[Manifest]:

@@ -16,7 +16,7 @@ from hooks.tools.offline.diff.defaults import with_defaults
 from hooks.tools.offline.diff.fields import FieldChange, compare_values
 from hooks.tools.offline.diff.pods import PodSet, find_pod_sets
 from hooks.tools.offline.diff.resources import Rollout
-from hooks.tools.offline.diff.roles import Place, Role
+from hooks.tools.offline.diff.roles import Place, RoleInSets
 from hooks.tools.world.settling import Settled
 from hooks.wire.world.objects import ObjectId
 
@@ -47,7 +47,7 @@ class PodChange:
     together: bool = False
     recreated: bool = False
     moved_to: ObjectId | None = None
-    in_sets: Role | None = None
+    in_sets: RoleInSets | None = None
 
     @property
     def place(self) -> Place:
