@@ -124,24 +124,24 @@ def test_rollout_of_workers_is_followed_by_its_status(api: ApiClient, kubectl: R
     api.create(load_example(name), strict=True)
     wait_until_ready(api, name)
 
-    def suffix() -> str:
-        (found,) = {labels_of(one).get(contract.LABEL_WORKER_HASH, "") for one in api.list(DYNAMO, COMPONENT)} - {""}
-        return found
+    def suffixes() -> set[str]:
+        return {labels_of(one).get(contract.LABEL_WORKER_HASH, "") for one in api.list(DYNAMO, COMPONENT)} - {""}
 
     def said() -> list[str]:
         shown = kubectl("status", name)
         assert (shown.returncode, shown.stderr) == (0, "")
         return [line for line in shown.stdout.splitlines() if line.startswith(("graph ", "rollout "))]
 
-    old = suffix()
+    (old,) = suffixes()
     assert said() == [f"graph {name} in namespace {api.namespace}: Ready"]
     held = {"VllmDecodeWorker": {"extraPodMetadata": {"annotations": {"test/hold": "true"}}}}
     api.patch(DYNAMO, GRAPH, name, {"spec": {"services": held}})
-    wait_for(lambda: suffix() != old, "all workers have the next generation")
-    counts = f"new generation {suffix()} 2/3 pods ready, old generation {old} 1/1 pods ready"
+    wait_for(lambda: old not in suffixes(), "all workers have the next generation")
+    (new,) = suffixes()
+    counts = f"new generation {new} 1/2 pods ready, old generation {old} 3/3 pods ready"
     expected = [f"graph {name} in namespace {api.namespace}: not ready", f"rollout InProgress: {counts}"]
-    wait_for(lambda: said() == expected, "both generations serve")
-    message = "new generation: 2 of 3 ready; old: 1; "
+    wait_for(lambda: said() == expected, lambda: f"old pods serve until a set is complete; it says {said()}")
+    message = "new generation: 1 of 3 ready; old: 3; "
     wait_for(lambda: condition(the_graph(api, name), "Ready")["message"].startswith(message), "Ready says so too")
 
     def is_over() -> bool:
