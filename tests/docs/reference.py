@@ -17,11 +17,13 @@ from prometheus_client import CollectorRegistry
 from prometheus_client.metrics import MetricWrapperBase
 from prometheus_client.registry import Collector
 
+from hooks.graph.report.rollout import ROLLOUT
 from hooks.language.crds.definitions import build_crds, build_version_entries
 from hooks.language.versions import V1BETA1 as BESIDE
 from hooks.model.prober.messages import AdapterPhase
 from hooks.server import serving
 from hooks.server.prober.metrics import create_prober_metrics
+from hooks.wire.policy.new_defaults import HELD
 from tests.docs.reasons import find_constant_reasons, find_reason_enumerations
 
 Node = Mapping[str, Any]
@@ -52,6 +54,10 @@ _ABOUT_METRICS = """[Metrics and alerts](../metrics.md) says how to scrape them.
 its Python process where the platform offers them. A metric with the name of one of the Go operator's has its meaning
 and labels."""
 _ABOUT_CONDITIONS = "Each reason links to its paragraph in [Troubleshooting](../troubleshooting.md)."
+_ABOUT_TIMES = (
+    f"For a time only: `{HELD}` of a graph or a component while new defaults wait, `{ROLLOUT}` of a graph while its\n"
+    "workers roll in complete sets."
+)
 _ABOUT_EVENTS = """When a condition changes, its reason becomes an Event, if it matters to a user. These reasons occur
 in Events alone or are texts in the code:"""
 _LIMITS = {
@@ -209,6 +215,7 @@ def write_conditions() -> str:
         GENERATED + _ABOUT_CONDITIONS,
         "## Conditions by kind",
         "| kind | conditions |\n|---|---|\n" + "\n".join(_type_rows()),
+        _ABOUT_TIMES,
         "## Reasons of conditions",
     ]
     for found in find_reason_enumerations():
