@@ -187,7 +187,7 @@ def test_spec_too_large_is_a_revision_that_says_so() -> None:
     assert (recorded.packed, recorded.size > 150_000) == ("", True)
     again = read_recorded(recorded.data)
     assert again == recorded
-    with pytest.raises(spec_revisions.Unreadable, match="was too large to be kept"):
+    with pytest.raises(spec_revisions.UnreadableRevision, match="was too large to be kept"):
         unpack(recorded)
 
 
@@ -202,7 +202,7 @@ def test_spec_too_large_is_a_revision_that_says_so() -> None:
     ids=["text", "other bytes", "cut off", "nothing"],
 )
 def test_data_that_cannot_be_read_says_so(packed: str) -> None:
-    with pytest.raises(spec_revisions.Unreadable):
+    with pytest.raises(spec_revisions.UnreadableRevision):
         unpack(spec_revisions.Recorded(packed=packed, size=1))
 
 
@@ -212,7 +212,7 @@ def test_data_that_cannot_be_read_says_so(packed: str) -> None:
 def test_data_of_something_else_says_so(document: Any) -> None:
     compress = zlib.compressobj(wbits=spec_revisions._GZIP)
     packed = b64encode(compress.compress(orjson.dumps(document)) + compress.flush()).decode()
-    with pytest.raises(spec_revisions.Unreadable, match="no spec of a graph"):
+    with pytest.raises(spec_revisions.UnreadableRevision, match="no spec of a graph"):
         unpack(spec_revisions.Recorded(packed=packed, size=1))
 
 
@@ -220,7 +220,7 @@ def test_data_that_grows_beyond_bounds_is_not_unpacked() -> None:
     compress = zlib.compressobj(9, wbits=spec_revisions._GZIP)
     bomb = b64encode(compress.compress(b" " * 20 * spec_revisions.MOST_BYTES) + compress.flush()).decode()
     assert len(bomb) < spec_revisions.MOST_PACKED
-    with pytest.raises(spec_revisions.Unreadable, match="no spec of a graph"):
+    with pytest.raises(spec_revisions.UnreadableRevision, match="no spec of a graph"):
         unpack(spec_revisions.Recorded(packed=bomb, size=1))
 
 

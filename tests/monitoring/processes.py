@@ -118,11 +118,25 @@ def _down() -> dict[str, object]:
     return {"metadata": metadata, "spec": spec, "status": {**found["status"], "services": services}}
 
 
+STANDING = ("RolloutStalled", "RolloutWithoutRoom")
+
+
+def _rolling(reason: str) -> dict[str, object]:
+    """A graph that is ready, and whose workers' rollout stands still for that reason."""
+    found = unready(reason.lower(), "RollingOut")
+    conditions = [{"type": type_, "status": "True", "reason": reason} for type_ in ("Ready", "Rollout")]
+    return {**found, "status": {**found["status"], "conditions": conditions}}
+
+
 def _cluster() -> dict[GroupVersionKind, list[dict[str, object]]]:
     stuck = unready("stuck", "RollingOut")
     new = {"metadata": {"name": "new", "namespace": "team", "creationTimestamp": LONG_AGO}}
     return {
-        contract.GRAPH: [unready("graph", "ImagePull"), _down()],
+        contract.GRAPH: [
+            unready("graph", "ImagePull"),
+            _down(),
+            *map(_rolling, ("RolloutStalled", "RolloutWithoutRoom")),
+        ],
         contract.COMPONENT: [{**stuck, "metadata": {**stuck["metadata"], "deletionTimestamp": LONG_AGO}}],
         contract.MODEL: [new],
         contract.GRAPH_REQUEST: [],

@@ -15,6 +15,7 @@ ALREADY = {
     "DynamoGraphDown",
     "DynamoResourceNotProcessed",
     "DynamoResourceNotReady",
+    "DynamoRolloutStalled",
 }
 """The alerts about what the processes find when they start: the cluster's objects, and a certificate for an hour."""
 

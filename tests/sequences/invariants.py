@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 
+from hooks.graph.report.rollout import ROLLOUT
 from hooks.ground import contract
 from hooks.ground.k8s import kinds
 from hooks.ground.k8s.hashing import canonical_json
@@ -283,11 +284,11 @@ def conditions_keep_their_time(_world: World, step: Step) -> Iterator[str]:
 
 
 def conditions_are_always_there(world: World, step: Step) -> Iterator[str]:
-    """Every answer has the same types of conditions, the first one too; only Held comes and goes."""
+    """Every answer has the same types of conditions, the first one too; only Held and Rollout come and go."""
     for call in step.calls:
         if call.stage != "sync" or "status" not in call.said:
             continue
-        types = frozenset(c["type"] for c in call.said.get("status", {}).get("conditions", ())) - {HELD}
+        types = frozenset(c["type"] for c in call.said.get("status", {}).get("conditions", ())) - {HELD, ROLLOUT}
         before = world.ledger.types.setdefault(call.hook, types)
         if READY not in types or types != before:
             yield f"{call.path} has the conditions {sorted(types)}, before {sorted(before)}"

@@ -9,9 +9,10 @@ from typing import Any
 
 import msgspec
 
+from hooks.ground.k8s import kinds
 from hooks.ground.k8s.messages import describe_type
 from hooks.ground.k8s.types import GroupVersionKind, ReadManifest
-from hooks.server.clients.object_types import Metadata, WholeObject
+from hooks.server.clients.object_types import Metadata, StoredRevision, WholeObject
 from hooks.server.exchange.documents import Unreadable
 
 TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io, application/json"
@@ -41,7 +42,8 @@ def check_manifest(found: object, kind: GroupVersionKind | None = None) -> ReadM
     if kind is not None:
         _expect_kind(found, kind)
     try:
-        msgspec.convert(*((metadata, Metadata) if kind is None else (found, WholeObject)))
+        whole = StoredRevision if kind == kinds.CONTROLLER_REVISION else WholeObject
+        msgspec.convert(*((metadata, Metadata) if kind is None else (found, whole)))
     except (msgspec.ValidationError, RecursionError) as error:
         raise Unreadable(f"a {what} of another shape: {error}") from error
     return found

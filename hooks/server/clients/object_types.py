@@ -143,3 +143,11 @@ class WholeObject(_Fields):
     spec: _Spec | None = None
     status: _Status | None = None
     data: _Texts | None = None
+
+
+class StoredRevision(_Fields):
+    """A ControllerRevision, whose data may be anything."""
+
+    metadata: Metadata
+    revision: int | None = None
+    data: Any = None

@@ -13,7 +13,7 @@ from hooks.wire.policy.spec_revisions import (
     KEPT_ANNOTATION,
     OF_SCALING,
     Recorded,
-    Unreadable,
+    UnreadableRevision,
     comparable_text,
     name_revision,
     read_recorded,
@@ -36,7 +36,7 @@ class PastSpec:
         """The graph's `spec`, and `annotations` if it has any of v1beta1.
 
         Raises:
-            Unreadable: it is not recorded, or cannot be read.
+            UnreadableRevision: it is not recorded, or cannot be read.
         """
         return unpack(self.recorded)
 
@@ -129,7 +129,7 @@ def _as_graph(document: Mapping[str, Json]) -> ReadManifest:
 def _try_unpack(one: PastSpec) -> dict[str, Any] | str:
     try:
         return one.unpack()
-    except Unreadable as unreadable:
+    except UnreadableRevision as unreadable:
         return str(unreadable)
 
 

@@ -30,7 +30,7 @@ class Standing(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Position:
+class RolloutPosition:
     """How the rollout stands, and the same in lines."""
 
     standing: Standing
@@ -42,15 +42,15 @@ class Position:
         return "\n".join(self.lines)
 
 
-def find_position(graph: Manifest, objects: ObjectTree, now: datetime) -> Position:
+def find_position(graph: Manifest, objects: ObjectTree, now: datetime) -> RolloutPosition:
     """The position of the graph's rollout, or that of none if nothing rolls."""
     unprocessed = find_unprocessed(graph, now)
     if unprocessed:
         first = f"graph {name_of(graph)}: not begun: {unprocessed}"
-        return Position(standing=Standing.UNDER_WAY, lines=(first, *_describe_steering(graph)))
+        return RolloutPosition(standing=Standing.UNDER_WAY, lines=(first, *_describe_steering(graph)))
     standing = _judge({"status": {}, **graph})
     lines = (f"graph {name_of(graph)}: {_describe(graph, objects, standing)}", *_describe_steering(graph))
-    return Position(standing=standing, lines=(*lines, *_describe_ready(graph, standing)))
+    return RolloutPosition(standing=standing, lines=(*lines, *_describe_ready(graph, standing)))
 
 
 def _judge(graph: Manifest) -> Standing:

@@ -43,7 +43,7 @@ class Recorded:
         return {"version": _VERSION, "size": self.size, **({"spec": self.packed} if self.packed else {})}
 
 
-class Unreadable(Exception):
+class UnreadableRevision(Exception):
     """A revision does not say which spec it records; the message is half a sentence."""
 
 
@@ -95,18 +95,18 @@ def unpack(recorded: Recorded) -> dict[str, Any]:
     """The graph of a revision: its `spec`, and `annotations` if it has any of v1beta1.
 
     Raises:
-        Unreadable: it records none, or something that no hook packed.
+        UnreadableRevision: it records none, or something that no hook packed.
     """
     if not recorded.packed:
-        raise Unreadable(f"its spec of {recorded.size} bytes was too large to be kept")
+        raise UnreadableRevision(f"its spec of {recorded.size} bytes was too large to be kept")
     try:
         unpacker = zlib.decompressobj(_GZIP)
         text = unpacker.decompress(b64decode(recorded.packed, validate=True), MOST_BYTES + 1)
         document = orjson.loads(text) if unpacker.eof and len(text) <= MOST_BYTES else None
     except (binascii.Error, zlib.error, orjson.JSONDecodeError) as error:
-        raise Unreadable(f"its data cannot be read ({error})") from error
+        raise UnreadableRevision(f"its data cannot be read ({error})") from error
     if not isinstance(document, dict) or not _is_graph(document):
-        raise Unreadable("its data is no spec of a graph")
+        raise UnreadableRevision("its data is no spec of a graph")
     return document
 
 

@@ -15,7 +15,7 @@ from hooks.tools.cli.kubectl.undoing import describe_steering, list_history, sho
 from hooks.tools.cli.refusals import describe_refusal
 from hooks.tools.offline.manifests.writing import guard_output
 from hooks.tools.operating.live_tree import read_tree
-from hooks.tools.operating.rollout_position import Position, Standing, find_position
+from hooks.tools.operating.rollout_position import RolloutPosition, Standing, find_position
 from hooks.wire.policy.rollout_wishes import is_canary
 
 _SECONDS = 2.0
@@ -146,7 +146,7 @@ def _tell(steered: Steered) -> None:
         click.echo(f"warning: {warning}", err=True)
 
 
-def _find(target: Target) -> Position:
+def _find(target: Target) -> RolloutPosition:
     now = datetime.now(UTC)
     tree = read_tree(target.cluster, target.graph, now)
     return find_position(tree.graph, tree.objects, now)

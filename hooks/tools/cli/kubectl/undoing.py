@@ -20,7 +20,7 @@ from hooks.tools.operating.graph_history import (
     restore,
 )
 from hooks.tools.operating.keepers import warn_of_keepers
-from hooks.wire.policy.spec_revisions import Unreadable
+from hooks.wire.policy.spec_revisions import UnreadableRevision
 
 _ATTEMPTS = 5
 _MOST_FIELDS = 3
@@ -153,7 +153,7 @@ def _find(target: Target, history: Sequence[PastSpec], number: int) -> PastSpec:
 def _unpack(found: PastSpec) -> dict[str, Any]:
     try:
         return found.unpack()
-    except Unreadable as unreadable:
+    except UnreadableRevision as unreadable:
         raise NotPossible(f"revision {found.number} cannot be used: {unreadable}") from unreadable
 
 
