@@ -176,6 +176,12 @@ def assert_complete(api: ApiClient, since: str, known: Iterable[Manifest]) -> No
 
 def moments(api: ApiClient, since: str, known: Iterable[Manifest]) -> Iterator[tuple[str, Counter[tuple[str, str]]]]:
     """After each change of a pod what happened, and how many ready pods each generation has of each service."""
+    for what, pods in watch_ready(api, since, known):
+        yield what, Counter((labels_of(one).get(contract.LABEL_WORKER_HASH, ""), service_of(one)) for one in pods)
+
+
+def watch_ready(api: ApiClient, since: str, known: Iterable[Manifest]) -> Iterator[tuple[str, list[Manifest]]]:
+    """After each change of a pod what happened, and the pods that are ready and stay; some change must have come."""
     pods = {pod["metadata"]["uid"]: pod for pod in known}
     seen = 0
     for happened in api.watch("v1", "Pod", since, 2):
@@ -186,10 +192,6 @@ def moments(api: ApiClient, since: str, known: Iterable[Manifest]) -> Iterator[t
         pods[pod["metadata"]["uid"]] = pod
         if happened["type"] == "DELETED":
             del pods[pod["metadata"]["uid"]]
-        ready = Counter(
-            (labels_of(one).get(contract.LABEL_WORKER_HASH, ""), service_of(one))
-            for one in pods.values()
-            if is_pod_ready(one) and not is_deleting(one)
-        )
+        ready = [one for one in pods.values() if is_pod_ready(one) and not is_deleting(one)]
         yield f"{happened['type']} of {pod['metadata']['name']}", ready
     assert seen > len(ROLES)

@@ -7,7 +7,6 @@ from collections.abc import Iterable
 import pytest
 
 from hooks.ground import contract
-from hooks.ground.k8s.conditions import is_pod_ready
 from hooks.ground.k8s.types import Manifest, annotations_of, is_deleting, labels_of, name_of
 from tests.cluster.api_client import ApiClient, wait_for
 from tests.cluster.control_plane import ControlPlane
@@ -23,6 +22,7 @@ from tests.cluster.dynamo import (
 )
 from tests.cluster.groups import find_manager, running_groups
 from tests.cluster.programs import HttpServer
+from tests.cluster.test_rollouts import service_of, watch_ready
 
 NAME, EXAMPLE = "sglang-multi", "sglang-disagg-multinode"
 SIZES = {"prefill": 1, "decode": 2}
@@ -95,30 +95,15 @@ def workers(api: ApiClient) -> list[Manifest]:
     return [pod for pod in api.list("v1", "Pod") if service_of(pod) in SIZES and not is_deleting(pod)]
 
 
-def service_of(pod: Manifest) -> str:
-    return labels_of(pod).get(contract.LABEL_COMPONENT, "")
-
-
 def assert_complete(api: ApiClient, since: str, known: Iterable[Manifest]) -> None:
     """After each change of a pod, some generation has a ready pod of prefill and a whole ready group of decode."""
-    pods = {pod["metadata"]["uid"]: pod for pod in known}
-    seen = 0
-    for happened in api.watch("v1", "Pod", since, 2):
-        pod = happened["object"]
-        if happened["type"] == "BOOKMARK":
-            continue
-        seen += 1
-        pods[pod["metadata"]["uid"]] = pod
-        if happened["type"] == "DELETED":
-            del pods[pod["metadata"]["uid"]]
-        living = (one for one in pods.values() if is_pod_ready(one) and not is_deleting(one))
+    for what, pods in watch_ready(api, since, known):
         ready = Counter(
             (labels_of(one).get(contract.LABEL_WORKER_HASH, ""), service_of(one), labels_of(one).get(GROUP_INDEX, ""))
-            for one in living
+            for one in pods
             if service_of(one) in SIZES
         )
         whole = {(generation, service) for (generation, service, _), count in ready.items() if count >= SIZES[service]}
         generations = {generation for generation, _ in whole}
         complete = [one for one in generations if all((one, role) in whole for role in SIZES)]
-        assert complete, f"after {happened['type']} of {pod['metadata']['name']} only {dict(ready)} are ready"
-    assert seen > len(SIZES)
+        assert complete, f"after {what} only {dict(ready)} are ready"

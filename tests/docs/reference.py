@@ -17,7 +17,7 @@ from prometheus_client import CollectorRegistry
 from prometheus_client.metrics import MetricWrapperBase
 from prometheus_client.registry import Collector
 
-from hooks.graph.report.rollout import ROLLOUT
+from hooks.graph.report.rollout_reasons import ROLLOUT
 from hooks.language.crds.definitions import build_crds, build_version_entries
 from hooks.language.versions import V1BETA1 as BESIDE
 from hooks.model.prober.messages import AdapterPhase

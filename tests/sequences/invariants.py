@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 
-from hooks.graph.report.rollout import ROLLOUT
+from hooks.graph.report.rollout_reasons import ROLLOUT
 from hooks.ground import contract
 from hooks.ground.k8s import kinds
 from hooks.ground.k8s.hashing import canonical_json

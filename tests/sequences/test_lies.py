@@ -211,10 +211,15 @@ def without_prefix(_request: SyncRequest, answer: SyncAnswer, _facts: Facts) -> 
 
 def without_pace(_request: SyncRequest, answer: SyncAnswer, _facts: Facts) -> SyncAnswer:
     """Each worker rolls for itself."""
+    return without_annotation(answer, contract.ANNOTATION_PACE)
+
+
+def without_annotation(answer: SyncAnswer, name: str) -> SyncAnswer:
+    """The answer whose components lack an annotation."""
 
     def change(child: Manifest) -> Manifest:
         annotations = child["metadata"].get("annotations") or {}
-        kept = {key: value for key, value in annotations.items() if key != contract.ANNOTATION_PACE}
+        kept = {key: value for key, value in annotations.items() if key != name}
         return {**child, "metadata": {**child["metadata"], "annotations": kept}}
 
     return with_children(answer, change, contract.COMPONENT.kind)
@@ -236,13 +241,7 @@ def keep_one_less(_request: SyncRequest, answer: SyncAnswer, _facts: Facts) -> S
 
 def go_on(_request: SyncRequest, answer: SyncAnswer, _facts: Facts) -> SyncAnswer:
     """No worker hears that its rollout is paused."""
-
-    def change(child: Manifest) -> Manifest:
-        annotations = child["metadata"].get("annotations") or {}
-        kept = {key: value for key, value in annotations.items() if key != contract.ANNOTATION_ROLLOUT_PAUSED}
-        return {**child, "metadata": {**child["metadata"], "annotations": kept}}
-
-    return with_children(answer, change, contract.COMPONENT.kind)
+    return without_annotation(answer, contract.ANNOTATION_ROLLOUT_PAUSED)
 
 
 def roll_for_ever(_request: SyncRequest, answer: SyncAnswer, _facts: Facts) -> SyncAnswer:

@@ -178,11 +178,16 @@ def pace_children(children: Children, rollout: RolloutInSets, seen: ObservedGrap
     if not paces and not any(one.is_paced for one in seen.components.values()):
         return children
     return Children(
-        _annotate(one, paces.get(name_of(one), {})) if gvk_of(one) == contract.COMPONENT else one for one in children
+        with_pace(one, paces.get(name_of(one), {})) if gvk_of(one) == contract.COMPONENT else one for one in children
     )
 
 
-def _annotate(component: Manifest, pace: Mapping[str, str]) -> Manifest:
+def has_pace(child: Manifest) -> bool:
+    """Whether a child is a component that rolls in sets."""
+    return gvk_of(child) == contract.COMPONENT and bool(annotations_of(child).keys() & PACING)
+
+
+def with_pace(component: Manifest, pace: Mapping[str, str]) -> Manifest:
     """The component with this pace, or without one; what is returned as last applied may have an earlier one."""
     others = {key: value for key, value in annotations_of(component).items() if key not in PACING}
     annotations = {**others, **pace}

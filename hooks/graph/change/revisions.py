@@ -5,7 +5,6 @@ that comes back gets the highest number again, as with Deployments.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from hooks.ground import contract
 from hooks.ground.k8s import kinds
@@ -16,7 +15,6 @@ from hooks.ground.k8s.types import (
     build_manifest,
     build_metadata,
     is_deleting,
-    labels_of,
     name_of,
 )
 from hooks.ground.settings import Settings
@@ -24,17 +22,7 @@ from hooks.wire.metacontroller.children import Children
 from hooks.wire.metacontroller.parent_key import read_parent_key
 from hooks.wire.metacontroller.plan_cache import cached_by_parent
 from hooks.wire.metacontroller.protocol import SyncRequest
-from hooks.wire.policy.spec_revisions import Recorded, comparable_text, name_revision, pack, read_recorded
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Revision:
-    """A recorded spec; `suffix` is the generation that its workers had, empty for none."""
-
-    name: str
-    number: int
-    suffix: str
-    recorded: Recorded
+from hooks.wire.policy.spec_revisions import Recorded, Revision, comparable_text, name_revision, pack, read_revision
 
 
 def add_revisions(
@@ -62,10 +50,8 @@ def _choose(request: SyncRequest, parent_key: bytes, suffix: str, most: int) -> 
 def _observe(request: SyncRequest) -> Iterator[Revision]:
     """The revisions that the graph has; one that no hook wrote is none, and is deleted."""
     for one in request.children.of(kinds.CONTROLLER_REVISION):
-        recorded, number = read_recorded(one.get("data")), one.get("revision")
-        if recorded is not None and type(number) is int and not is_deleting(one):
-            suffix = labels_of(one).get(contract.LABEL_WORKER_HASH, "")
-            yield Revision(name=name_of(one), number=number, suffix=suffix, recorded=recorded)
+        if not is_deleting(one) and (revision := read_revision(one)) is not None:
+            yield revision
 
 
 @cached_by_parent()

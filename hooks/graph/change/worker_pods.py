@@ -5,7 +5,7 @@ A pod that was ready a moment ago counts as serving: a probe that fails once giv
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from fractions import Fraction
 
@@ -61,8 +61,16 @@ class SeenWorker:
     wanted: int
     units: tuple[Unit, ...] = ()
     is_known: bool = False
-    newest: tuple[Unit, ...] = field(default=())
-    old: tuple[Unit, ...] = field(default=())
+
+    @property
+    def newest(self) -> tuple[Unit, ...]:
+        """Those of the newest generation."""
+        return tuple(one for one in self.units if one.is_new)
+
+    @property
+    def old(self) -> tuple[Unit, ...]:
+        """The others."""
+        return tuple(one for one in self.units if not one.is_new)
 
     @property
     def progress(self) -> Iterator[str]:
@@ -97,8 +105,6 @@ def see_worker(worker: Manifest, pods: Iterable[ReadManifest], *, is_known: bool
         wanted=wanted_of(worker),
         is_known=is_known,
         units=units,
-        newest=tuple(one for one in units if one.is_new),
-        old=tuple(one for one in units if not one.is_new),
     )
 
 

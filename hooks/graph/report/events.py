@@ -21,7 +21,7 @@ Source: Dynamo operator, internal/controller/dynamographdeployment_controller.go
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal
 
-from hooks.graph.report.rollout import ROLLOUT, RolloutReason
+from hooks.graph.report.rollout_reasons import ROLLOUT, RolloutReason
 from hooks.graph.report.status import NOT_READY_REASONS, GraphReason
 from hooks.ground import contract
 from hooks.ground.k8s.conditions import READY, find_condition

@@ -8,34 +8,18 @@ Source: Dynamo operator 1.5, internal/controller/dgd_worker_rollout_reconciler.g
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime
-from enum import StrEnum
 from typing import assert_never
 
 from hooks.graph.change.complete_sets import count_sets
 from hooks.graph.change.pacing import ROLLING_UPDATE, RolloutInSets, RolloutState
 from hooks.graph.change.shares import REGISTERS_IN, Share
+from hooks.graph.report.rollout_reasons import ROLLOUT, RolloutReason
 from hooks.ground import contract
 from hooks.ground.k8s.conditions import Condition, find_condition, format_time
-from hooks.ground.k8s.types import Json, ReadManifest, is_deleting
+from hooks.ground.k8s.types import Json
 
 IN_PROGRESS = "InProgress"
-ROLLOUT = "Rollout"
-"""The condition's type."""
 _PAUSED, _CANARY = contract.ANNOTATION_ROLLOUT_PAUSED, contract.ANNOTATION_ROLLOUT_CANARY
-
-
-class RolloutReason(StrEnum):
-    """A rollout of a graph's workers.
-
-    There is no condition once it is over, so `COMPLETED` is the reason of an Event alone.
-    """
-
-    IN_PROGRESS = "RolloutInProgress"
-    PAUSED = "RolloutPaused"
-    CANARY_READY = "RolloutCanaryReady"
-    NO_ROOM = "RolloutWithoutRoom"
-    STALLED = "RolloutStalled"
-    COMPLETED = "RolloutCompleted"
 
 
 _REASONS = {
@@ -69,12 +53,6 @@ def report_rollout(
             **({"message": _describe_sets(rollout)} if rollout.paces else {}),
         }
     }
-
-
-def find_rollout_reason(graph: ReadManifest) -> str:
-    """What the rollout of a stored graph does, as its condition says it; empty without a rollout."""
-    found = find_condition((graph.get("status") or {}).get("conditions") or (), ROLLOUT)
-    return "" if found is None or is_deleting(graph) else str(found.get("reason") or "")
 
 
 def judge_rollout(

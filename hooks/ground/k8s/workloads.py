@@ -10,6 +10,11 @@ from hooks.ground.k8s.types import Json, Manifest, ObjectMeta, PodSpec, ReadMani
 RECREATE: Mapping[str, Json] = {"type": "Recreate"}
 _LONG_SECONDS = 365 * 86_400
 _DELAYING = frozenset({"minReadySeconds", "progressDeadlineSeconds", "paused"})
+PACED_FIELDS: Mapping[str, frozenset[str]] = {
+    kinds.DEPLOYMENT.kind: _DELAYING | {"strategy"},
+    kinds.LEADER_WORKER_SET.kind: frozenset({"rolloutStrategy", "replicas"}),
+}
+"""By kind the fields of the spec that are set otherwise while a rollout is paced."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,12 +14,12 @@ from dataclasses import dataclass, field
 from urllib.parse import urlencode
 
 from hooks.graph.report.outage import find_outages
-from hooks.graph.report.rollout import find_rollout_reason
+from hooks.graph.report.rollout_reasons import find_rollout_reason
 from hooks.ground import contract
 from hooks.ground.k8s import kinds
 from hooks.ground.k8s.conditions import READY, find_condition
 from hooks.ground.k8s.deadlines import seconds_since
-from hooks.ground.k8s.types import GroupVersionKind, Json, ReadManifest, name_of
+from hooks.ground.k8s.types import GroupVersionKind, Json, ReadManifest, is_deleting, name_of
 from hooks.ground.settings import Settings, Switch
 from hooks.server.clients.api_server import ApiServer, Conversation, Refused, collection_path, read_objects, read_pages
 from hooks.server.clients.namespace_locks import NO_LEASE, Clock, Lease, lease_path, parse_lease, put_lease, write_lease
@@ -93,7 +93,7 @@ class ResourceCounter:
                     not_ready[kind.kind, namespace, reason].append(seconds_since(since, self.clock()) if since else 0.0)
                 if kind == contract.GRAPH:
                     outages |= {(namespace, name_of(found), part.value) for part in find_outages(found)}
-                    if reason := find_rollout_reason(found):
+                    if (reason := find_rollout_reason(found)) and not is_deleting(found):
                         rollouts.add((namespace, name_of(found), reason))
         return ResourceCounts(states=states, not_ready=not_ready, outages=outages, rollouts=rollouts)
 

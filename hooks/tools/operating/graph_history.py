@@ -6,7 +6,7 @@ from typing import Any
 
 from hooks.ground import contract
 from hooks.ground.k8s import kinds
-from hooks.ground.k8s.types import Json, ReadManifest, annotations_of, controller_of, labels_of, name_of
+from hooks.ground.k8s.types import Json, ReadManifest, annotations_of, controller_of, name_of
 from hooks.tools.offline.diff.fields import compare_objects
 from hooks.tools.operating.cluster import Cluster
 from hooks.wire.policy.spec_revisions import (
@@ -16,7 +16,7 @@ from hooks.wire.policy.spec_revisions import (
     UnreadableRevision,
     comparable_text,
     name_revision,
-    read_recorded,
+    read_revision,
     unpack,
     without_scaling,
 )
@@ -89,14 +89,19 @@ def restore(graph: ReadManifest, document: Mapping[str, Any]) -> dict[str, Json]
     services = {
         name: _with_scaling(one, there.get(name)) for name, one in (document["spec"].get("services") or {}).items()
     }
-    restart = {"restart": spec["restart"]} if "restart" in spec else {}
-    change = _patch(spec, {**document["spec"], "services": services, **restart})
+    change = _patch(spec, {**document["spec"], "services": services, **restart_of(graph)})
     kept = (document.get("annotations") or {}).get(KEPT_ANNOTATION)
     is_same = annotations_of(graph).get(KEPT_ANNOTATION) == kept
     return {
         **({"spec": change} if change else {}),
         **({} if is_same else {"metadata": {"annotations": {KEPT_ANNOTATION: kept}}}),
     }
+
+
+def restart_of(graph: ReadManifest) -> dict[str, Json]:
+    """The restart that the graph's spec asks for, as a part of it; {} for none."""
+    spec = graph.get("spec") or {}
+    return {"restart": spec["restart"]} if "restart" in spec else {}
 
 
 def _with_scaling(recorded: Json, present: Json) -> Json:
@@ -139,15 +144,15 @@ def _is_of(one: ReadManifest, graph: ReadManifest) -> bool:
 
 
 def _read(one: ReadManifest) -> PastSpec | None:
-    recorded, number = read_recorded(one.get("data")), one.get("revision")
-    if recorded is None or type(number) is not int:
+    revision = read_revision(one)
+    if revision is None:
         return None
     metadata = one["metadata"]
     written = [str(entry["time"]) for entry in metadata.get("managedFields") or () if entry.get("time")]
     return PastSpec(
-        name=name_of(one),
-        number=number,
-        generation=labels_of(one).get(contract.LABEL_WORKER_HASH, ""),
+        name=revision.name,
+        number=revision.number,
+        generation=revision.suffix,
         since=max(written, default=str(metadata.get("creationTimestamp") or "")),
-        recorded=recorded,
+        recorded=revision.recorded,
     )

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
+from hooks.graph.report.rollout_reasons import ROLLOUT, RolloutReason, find_rollout_reason
 from hooks.ground import contract
 from hooks.ground.k8s.conditions import READY, find_condition, is_pod_ready
 from hooks.ground.k8s.messages import one_line
@@ -14,8 +15,6 @@ from hooks.wire.metacontroller.processing import find_unprocessed
 from hooks.wire.policy.rollout_wishes import read_wishes
 
 _LONGEST = 500
-_ROLLOUT, _STALLED = "Rollout", "Stalled"
-"""The condition about a rollout, and what its reason ends with while it stands still."""
 _LOST = frozenset({contract.VALIDATION_FAILED, contract.NO_ORCHESTRATOR, "failed_to_reconcile_the_resources"})
 """Reasons of `Ready` with which nothing goes on before the spec changes."""
 
@@ -55,19 +54,17 @@ def find_position(graph: Manifest, objects: ObjectTree, now: datetime) -> Rollou
 
 def _judge(graph: Manifest) -> Standing:
     status, rolling = graph["status"], _rolling(graph)
-    phase, ready = rolling.get("phase"), find_condition(status.get("conditions") or (), READY) or {}
-    if phase == "Failed" or ready.get("reason") in _LOST:
+    ready = find_condition(status.get("conditions") or (), READY) or {}
+    if rolling.get("phase") == "Failed" or ready.get("reason") in _LOST:
         return Standing.FAILED
-    if _said_of(graph) == _STALLED:
+    if find_rollout_reason(graph) == RolloutReason.STALLED:
         return Standing.STALLED
-    is_over = phase in {None, "", "Completed"}
-    return Standing.DONE if is_over and is_ready(graph) else Standing.UNDER_WAY
+    return Standing.DONE if not is_rolling(graph) and is_ready(graph) else Standing.UNDER_WAY
 
 
-def _said_of(graph: ReadManifest) -> str:
-    """`Stalled`, `Paused`, `CanaryReady`: what the condition says that a rollout does; empty without one."""
-    condition = find_condition((graph.get("status") or {}).get("conditions") or (), _ROLLOUT) or {}
-    return str(condition.get("reason") or "").removeprefix(_ROLLOUT)
+def is_rolling(graph: ReadManifest) -> bool:
+    """Whether its status names a rollout that is not over."""
+    return _rolling(graph).get("phase") not in {None, "", "Completed"}
 
 
 def _rolling(graph: ReadManifest) -> Mapping[str, Json]:
@@ -78,13 +75,12 @@ def _rolling(graph: ReadManifest) -> Mapping[str, Json]:
 def _describe(graph: Manifest, objects: ObjectTree, standing: Standing) -> str:
     """The generations with their pods, and since when they roll."""
     rolling = _rolling(graph)
-    if rolling.get("phase") not in {None, "", "Completed"}:
+    if is_rolling(graph):
         since = f" since {rolling['startTime']}" if rolling.get("startTime") else ""
         message = one_line(str(rolling.get("message") or ""), _LONGEST)
         shown = describe_rollout(graph, objects).removeprefix(f"{rolling['phase']}: ")
-        return f"rollout {_said_of(graph) or rolling['phase']}{since}: {shown or 'no pods of workers'}" + (
-            f"; {message}" if message else ""
-        )
+        said = find_rollout_reason(graph).removeprefix(ROLLOUT) or rolling["phase"]
+        return f"rollout {said}{since}: {shown or 'no pods of workers'}" + (f"; {message}" if message else "")
     pods = ", ".join(
         f"generation {suffix or 'without a name'} {sum(map(is_pod_ready, found))}/{len(found)} pods ready"
         for suffix, found in sorted(find_generations(graph, objects).items())

@@ -9,10 +9,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from hooks.graph.change.pacing import PACING
+from hooks.graph.change.pacing import has_pace, with_pace
 from hooks.ground import contract
 from hooks.ground.errors import InvalidSpec
-from hooks.ground.k8s.types import Json, Manifest, ReadManifest, annotations_of, gvk_of, is_deleting, sort_manifests
+from hooks.ground.k8s.types import Json, Manifest, ReadManifest, gvk_of, is_deleting, sort_manifests
 from hooks.ground.problems import Problem
 from hooks.ground.settings.facts import Facts
 from hooks.tools.world.composite_hooks import HOOKS, ask
@@ -209,12 +209,7 @@ def _roll_out(child: Manifest) -> Manifest:
 
 def without_pace(child: Manifest) -> Manifest:
     """The child as it is once its rollout is over: a component without the pace that its graph sets meanwhile."""
-    annotations = annotations_of(child)
-    if gvk_of(child) != contract.COMPONENT or not annotations.keys() & PACING:
-        return child
-    kept = {key: value for key, value in annotations.items() if key not in PACING}
-    metadata = {key: value for key, value in child["metadata"].items() if key != "annotations"}
-    return {**child, "metadata": {**metadata, **({"annotations": kept} if kept else {})}}
+    return with_pace(child, {}) if has_pace(child) else child
 
 
 def _drop_deleted(children: Mapping[ObjectId, Manifest]) -> Mapping[ObjectId, Manifest]:

@@ -15,7 +15,7 @@ import orjson
 
 from hooks.ground import contract
 from hooks.ground.k8s.hashing import canonical_json, short_hash
-from hooks.ground.k8s.types import Json, ReadManifest, annotations_of
+from hooks.ground.k8s.types import Json, ReadManifest, annotations_of, labels_of, name_of
 from hooks.language.versions import V1BETA1
 
 OF_SCALING = frozenset({"replicas", "autoscaling", "scalingAdapter"})
@@ -41,6 +41,16 @@ class Recorded:
     def data(self) -> dict[str, Json]:
         """The data of the ControllerRevision."""
         return {"version": _VERSION, "size": self.size, **({"spec": self.packed} if self.packed else {})}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Revision:
+    """A ControllerRevision of a graph; `suffix` is the generation that its workers had, empty for none."""
+
+    name: str
+    number: int
+    suffix: str
+    recorded: Recorded
 
 
 class UnreadableRevision(Exception):
@@ -75,6 +85,15 @@ def pack(graph: ReadManifest) -> Recorded:
         compress = zlib.compressobj(9, wbits=_GZIP)
         packed = b64encode(compress.compress(text) + compress.flush()).decode()
     return Recorded(packed=packed if len(packed) <= MOST_PACKED else "", size=len(text))
+
+
+def read_revision(found: ReadManifest) -> Revision | None:
+    """The revision that a ControllerRevision is; None if no hook wrote it."""
+    recorded, number = read_recorded(found.get("data")), found.get("revision")
+    if recorded is None or type(number) is not int:
+        return None
+    suffix = labels_of(found).get(contract.LABEL_WORKER_HASH, "")
+    return Revision(name=name_of(found), number=number, suffix=suffix, recorded=recorded)
 
 
 def read_recorded(data: Json) -> Recorded | None:

@@ -33,8 +33,13 @@ WORKERS = {
 @pytest.fixture
 def world() -> SimulatedCluster:
     """A cluster with a ready graph `llm` of a prefill and two decode workers, and `front`, which has no workers."""
+    return build_world(llm=WORKERS, front={"Frontend": WORKERS["Frontend"]})
+
+
+def build_world(**graphs: dict[str, Any]) -> SimulatedCluster:
+    """A cluster with these graphs; `llm` is ready."""
     simulated = build_cluster()
-    for name, services in (("llm", WORKERS), ("front", {"Frontend": WORKERS["Frontend"]})):
+    for name, services in graphs.items():
         simulated.apply({**make.graph(services), "metadata": {"name": name, "namespace": "default"}})
     assert simulated.run_until(lambda: is_ready(graph(simulated)), 300)
     return simulated

@@ -21,7 +21,16 @@ from hooks.tools.operating.graph_history import restore
 from hooks.wire.policy.spec_revisions import KEPT_ANNOTATION, pack, unpack
 from tests import make
 from tests.tools.cli.test_kubectl import graph, run, said, use
-from tests.tools.cli.test_kubectl_rollout import CANARY, PAUSED, WORKERS, annotations, change, rollout, written_by
+from tests.tools.cli.test_kubectl_rollout import (
+    CANARY,
+    PAUSED,
+    WORKERS,
+    annotations,
+    build_world,
+    change,
+    rollout,
+    written_by,
+)
 from tests.tools.offline.simulator.hooked import build_cluster
 from tests.tools.operating.migration.played_cluster import PlayedCluster, play
 
@@ -32,10 +41,7 @@ ENVS = [{"name": "A", "value": "1"}]
 @pytest.fixture
 def world() -> SimulatedCluster:
     """A cluster with the ready graph `llm`."""
-    simulated = build_cluster()
-    simulated.apply({**make.graph(WORKERS), "metadata": {"name": "llm", "namespace": "default"}})
-    assert simulated.run_until(lambda: is_ready(graph(simulated)), 300)
-    return simulated
+    return build_world(llm=WORKERS)
 
 
 @pytest.fixture

@@ -65,11 +65,13 @@ def restart_graph(target: Target, given: Iterable[str], now: datetime, *, force:
     return f"{_describe(target, services)}; watch it with: kubectl dynamo status {target.name} -n {target.namespace} -w"
 
 
-def change_graph(target: Target, change: Json) -> None:
+def change_graph(target: Target, change: Json, *, of_spec: bool = False) -> None:
     """Patch the graph; if others change it at the same time, read it again and repeat.
 
+    With `of_spec` the change follows from the spec that was read, so it is not made to another one.
+
     Raises:
-        NotPossible: the graph is gone.
+        NotPossible: the graph is gone, or has another spec.
         Refused: the API server refuses.
     """
     graph = target.graph
@@ -80,6 +82,9 @@ def change_graph(target: Target, change: Json) -> None:
             if refused.status != HTTPStatus.CONFLICT or attempt == _ATTEMPTS:
                 raise
             graph = find_graph(target.cluster, target.namespace, target.name).graph
+            if of_spec and graph["metadata"].get("generation") != target.graph["metadata"].get("generation"):
+                said = f"the spec of graph {target.name} was changed at the same time; nothing is done, try again"
+                raise NotPossible(said) from refused
         else:
             return
 

@@ -9,6 +9,7 @@ from hooks.ground.problems import METADATA, Key
 from hooks.tools.cli.kubectl.restart import change_graph
 from hooks.tools.cli.kubectl.target import NotPossible, Target
 from hooks.tools.operating.keepers import warn_of_keepers
+from hooks.tools.operating.rollout_position import is_rolling
 from hooks.wire.policy.rollout_wishes import read_wishes
 
 _GROVE = "Grove"
@@ -35,7 +36,7 @@ def pause_rollout(target: Target) -> Steered:
         raise NotPossible(f"the rollout of graph {target.name} is paused already; {_resume(target)} goes on")
     warnings = _annotate(target, {contract.ANNOTATION_ROLLOUT_PAUSED: "true"})
     stands = "the pods of each generation of workers stay as many as they are"
-    follows = stands if _rolls(target) else f"nothing rolls now; once workers change, {stands}"
+    follows = stands if is_rolling(target.graph) else f"nothing rolls now; once workers change, {stands}"
     done = (f"graph {target.name}: rollouts are paused: {follows}", f"{_resume(target)} goes on")
     return Steered(done=done, warnings=warnings)
 
@@ -47,13 +48,14 @@ def resume_rollout(target: Target) -> Steered:
         NotPossible: there is neither.
         Refused: the API server refuses.
     """
-    keys = (contract.ANNOTATION_ROLLOUT_PAUSED, contract.ANNOTATION_ROLLOUT_CANARY)
-    there = [key for key in keys if key in annotations_of(target.graph)]
+    there = find_steering(target)
     if not there:
         raise NotPossible(f"the rollout of graph {target.name} is not paused and has no canary; there is nothing to do")
     warnings = _annotate(target, dict.fromkeys(there))
     follows = (
-        "the rollout goes on to its end" if _rolls(target) else "nothing rolls now; the next rollout does not wait"
+        "the rollout goes on to its end"
+        if is_rolling(target.graph)
+        else "nothing rolls now; the next rollout does not wait"
     )
     done = (f"graph {target.name}: {follows}", f"follow it with: {name_command(target, 'status')} --watch")
     return Steered(done=done, warnings=warnings)
@@ -73,7 +75,7 @@ def try_canary(target: Target, count: str) -> Steered:
     warnings = _annotate(target, {contract.ANNOTATION_ROLLOUT_CANARY: count})
     sets = "of the complete sets" if count.endswith("%") else "complete set" if count == "1" else "complete sets"
     gets = f"the new generation of workers gets {count} {sets}, and waits"
-    follows = gets if _rolls(target) else f"nothing rolls now; once workers change, {gets}"
+    follows = gets if is_rolling(target.graph) else f"nothing rolls now; once workers change, {gets}"
     paused = (f"it is paused too, and stands until {_resume(target)}, which ends both",) if wishes.is_paused else ()
     then = f"{_resume(target)} goes on, {name_command(target, 'undo')} goes back"
     return Steered(done=(f"graph {target.name}: {follows}", *paused, then), warnings=warnings)
@@ -104,9 +106,10 @@ def _check_workers(target: Target) -> None:
         raise NotPossible(f"graph {target.name} has no workers ({kinds}), so it has no rollout in generations")
 
 
-def _rolls(target: Target) -> bool:
-    rolling = (target.graph.get("status") or {}).get("rollingUpdate") or {}
-    return rolling.get("phase") not in {None, "", "Completed"}
+def find_steering(target: Target) -> list[str]:
+    """The annotations of the graph that hold its rollout."""
+    keys = (contract.ANNOTATION_ROLLOUT_PAUSED, contract.ANNOTATION_ROLLOUT_CANARY)
+    return [key for key in keys if key in annotations_of(target.graph)]
 
 
 def _resume(target: Target) -> str:

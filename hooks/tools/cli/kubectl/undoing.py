@@ -1,15 +1,13 @@
 """`kubectl dynamo rollout history|undo`: the recorded specs of a graph, and one of them written back."""
 
 from collections.abc import Sequence
-from http import HTTPStatus
 from typing import Any
 
-from hooks.ground import contract
-from hooks.ground.k8s.types import Json, annotations_of
+from hooks.ground.k8s.types import Json
 from hooks.ground.problems import SPEC
-from hooks.server.clients.api_server import Refused
-from hooks.tools.cli.kubectl.steering import Steered, name_command
-from hooks.tools.cli.kubectl.target import NotPossible, Target, find_graph
+from hooks.tools.cli.kubectl.restart import change_graph
+from hooks.tools.cli.kubectl.steering import Steered, find_steering, name_command
+from hooks.tools.cli.kubectl.target import NotPossible, Target
 from hooks.tools.offline.manifests.writing import format_value
 from hooks.tools.operating.graph_history import (
     PastSpec,
@@ -17,14 +15,13 @@ from hooks.tools.operating.graph_history import (
     find_changes,
     name_present,
     read_history,
+    restart_of,
     restore,
 )
 from hooks.tools.operating.keepers import warn_of_keepers
 from hooks.wire.policy.spec_revisions import UnreadableRevision
 
-_ATTEMPTS = 5
 _MOST_FIELDS = 3
-_STEERING = (contract.ANNOTATION_ROLLOUT_PAUSED, contract.ANNOTATION_ROLLOUT_CANARY)
 
 
 def list_history(target: Target) -> str:
@@ -62,7 +59,7 @@ def show_revision(target: Target, number: int) -> str:
 
 def describe_steering(target: Target) -> str:
     """What `undo` removes beside writing the spec, as a question; empty if nothing."""
-    there = [key for key in _STEERING if key in annotations_of(target.graph)]
+    there = find_steering(target)
     if not there:
         return ""
     plural = "s" if len(there) > 1 else ""
@@ -87,38 +84,17 @@ def undo_rollout(target: Target, number: int | None) -> Steered:
             f"graph {target.name} has the spec of revision {found.number} already; there is nothing to do"
         )
     fields = find_changed_fields(
-        {"spec": target.graph.get("spec") or {}}, {"spec": {**document["spec"], **_restart(target)}}
+        {"spec": target.graph.get("spec") or {}}, {"spec": {**document["spec"], **restart_of(target.graph)}}
     )
     warning = warn_of_keepers(target.graph, SPEC, "take the change back there too")
-    removed: dict[str, Json] = {key: None for key in _STEERING if key in annotations_of(target.graph)}
+    removed: dict[str, Json] = dict.fromkeys(find_steering(target))
     annotations = {**removed, **((change.get("metadata") or {}).get("annotations") or {})}
-    _write(target, {**change, **({"metadata": {"annotations": annotations}} if annotations else {})})
+    patch = {**change, **({"metadata": {"annotations": annotations}} if annotations else {})}
+    change_graph(target, patch, of_spec=True)
     what = f": {_list_fields(fields)}" if fields else ""
     done = f"graph {target.name}: the spec of revision {found.number} is written back{what}"
     follow = f"replicas and restart stay as they are; follow it with: {name_command(target, 'status')} --watch"
     return Steered(done=(done, follow), warnings=(warning,) if warning else ())
-
-
-def _restart(target: Target) -> dict[str, Json]:
-    spec = target.graph.get("spec") or {}
-    return {"restart": spec["restart"]} if "restart" in spec else {}
-
-
-def _write(target: Target, change: dict[str, Json]) -> None:
-    """Patch the graph, unless its spec has changed since it was read; a write of the status in between is nothing."""
-    graph, generation = target.graph, target.graph["metadata"].get("generation")
-    for attempt in range(1, _ATTEMPTS + 1):
-        try:
-            target.cluster.patch(graph, change)
-        except Refused as refused:
-            if refused.status != HTTPStatus.CONFLICT or attempt == _ATTEMPTS:
-                raise
-            graph = find_graph(target.cluster, target.namespace, target.name).graph
-            if graph["metadata"].get("generation") != generation:
-                said = f"the spec of graph {target.name} was changed at the same time; nothing is done, try again"
-                raise NotPossible(said) from refused
-        else:
-            return
 
 
 def _choose(target: Target, number: int | None) -> PastSpec:

@@ -6,7 +6,7 @@ import pytest
 
 from hooks.graph import sync as graph_sync
 from hooks.graph.report.events import plan_transition_events
-from hooks.graph.report.rollout import ROLLOUT, RolloutReason
+from hooks.graph.report.rollout_reasons import ROLLOUT, RolloutReason
 from hooks.ground.k8s.conditions import find_condition
 from hooks.ground.k8s.not_ready import Explanation
 from hooks.ground.k8s.types import Json
