@@ -8,6 +8,7 @@ import pytest
 
 from hooks.ground import contract
 from hooks.ground.k8s.types import Manifest, annotations_of
+from tests.cluster.acting_hooks import acting_hooks, effects_client, granted_effects
 from tests.cluster.api_client import ApiClient, wait_for
 from tests.cluster.control_plane import ControlPlane
 from tests.cluster.dynamo import (
@@ -38,6 +39,15 @@ def scheduler(plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> 
     )
     with running(Server("kube-scheduler", command, folder)) as server:
         yield server
+
+
+@pytest.fixture(scope="module")
+def acting_url(admin: ApiClient, plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Hooks that let old pods make room soon: by default each set that finds none waits a minute."""
+    settings = {"rollout_room_after": "5"}
+    client = effects_client(plane, tmp_path_factory.mktemp("account"), **settings)
+    with granted_effects(admin), acting_hooks(client, **settings) as url:
+        yield url
 
 
 @pytest.fixture
