@@ -105,6 +105,11 @@ class Settings(BaseModel):
     explain_pods: Switch = Field(
         Switch.ON, description="read pods, and what has a missing child's name, to report why something is not ready"
     )
+    serving: Literal["gate", "report", "off"] = Field(
+        "gate",
+        description="whether frontends are asked for the models that they route: `gate` (a graph of which they route "
+        "none is not ready), `report` (only the condition Serving says it), or `off` (nobody is asked)",
+    )
     rollout_room_after: types.Seconds = Field(
         60.0,
         description="seconds for which new pods of rolling workers find no room before old ones of one set make room",

@@ -1,0 +1,137 @@
+"""The messages between the graph hook and the prober: what the prober asks a graph's frontends, and what they say.
+
+The hook sends `PUT /v1/frontends/<namespace>/<name>` with a FrontendQuestion, which replaces the graph's last one. The
+prober answers at once with a FrontendReport: what it knows now. It asks the frontends in the background, for
+`QUESTION_SECONDS` after each question. A report has no times: it is the same as long as nothing changes, so a graph at
+rest has the same answer. An answer of a frontend that is too old is none: then its entry is UNANSWERED.
+
+What a frontend says is settled before it is reported: a model that it offers counts at once, and one that it no longer
+offers only after two answers that are `SETTLED_SECONDS` apart, because a single failed request makes a frontend say no
+for a moment. `is_doubted` says that the last answer has less than what is reported.
+
+Source: lib/llm/src/http/service/openai.rs of Dynamo 1.3.1 to 1.6.1, `GET /v1/models` and `/v1/models/{name}/ready`.
+"""
+
+from enum import StrEnum
+from typing import Annotated, TypeVar
+
+import msgspec
+
+QUESTION_SECONDS = 420.0
+"""How long the prober asks the frontends of a graph after the last question: more than two resyncs of a graph."""
+RESTING_SECONDS, SOON_SECONDS = 15.0, 5.0
+"""After how long a frontend is asked again: while nothing changes, and while something does or is missing."""
+SETTLED_SECONDS = 3.0
+MOST_FRONTENDS, MOST_MODELS, MOST_NAMESPACES = 32, 64, 8
+"""Frontends of a graph that are asked, models and Dynamo namespaces of which a report says something."""
+LONGEST_NAME = 256
+
+FRONTEND_ADDRESS = r"https?://([0-9.]+|\[[0-9a-fA-F:.]+\]):[0-9]{1,5}"
+"""The base URL of a frontend; its host is an IP address, never a name."""
+Name = Annotated[str, msgspec.Meta(min_length=1, max_length=LONGEST_NAME)]
+_PATH = Annotated[str, msgspec.Meta(pattern=r"^/[A-Za-z0-9._~/-]{0,200}$")]
+
+
+class _Message(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A part of a message; values are checked where a message is read, not where one is made."""
+
+
+class FrontendTarget(_Message, frozen=True):
+    """A frontend: its base URL, its pod, and the path of its list of models."""
+
+    address: Annotated[str, msgspec.Meta(pattern=f"^{FRONTEND_ADDRESS}$")]
+    pod: Name
+    path: _PATH = "/v1/models"
+
+
+class FrontendQuestion(_Message, frozen=True):
+    """What a graph's hook wants to know of its frontends.
+
+    `expected` are names of models that its workers should serve: while one of them is not listed, the prober asks why,
+    and reports it in `missing`. `namespaces` are the Dynamo namespaces of generations that roll; of each the prober
+    reports whether it is ready, and asks often. `is_changing`: something of the graph changes, so ask often.
+    `chooses_by_adapter`: the frontends send requests for an adapter only to workers that have it.
+    """
+
+    namespace: Name
+    name: Name
+    uid: str = ""
+    targets: Annotated[tuple[FrontendTarget, ...], msgspec.Meta(max_length=MOST_FRONTENDS)] = ()
+    expected: Annotated[tuple[Name, ...], msgspec.Meta(max_length=MOST_MODELS)] = ()
+    namespaces: Annotated[tuple[Name, ...], msgspec.Meta(max_length=MOST_NAMESPACES)] = ()
+    is_changing: bool = False
+    chooses_by_adapter: bool = False
+
+    @property
+    def key(self) -> str:
+        """The graph as `namespace/name`."""
+        return f"{self.namespace}/{self.name}"
+
+
+class FrontendState(StrEnum):
+    """What is known of a frontend."""
+
+    UNASKED = "Unasked"
+    """It was not asked yet, or has not answered the first time yet."""
+    ANSWERED = "Answered"
+    UNANSWERED = "Unanswered"
+    """It could not be asked: `error` says why."""
+
+
+class MissingModel(_Message, frozen=True):
+    """A model that is expected and not listed. `needs` are the kinds of workers that it lacks, by the frontend's word.
+
+    They are words such as `prefill` and `decode`; () if the frontend does not know the model, or cannot say.
+    """
+
+    name: str
+    needs: tuple[str, ...] = ()
+
+
+class NamespaceReadiness(_Message, frozen=True):
+    """Whether a Dynamo namespace has all kinds of workers for a model, and how many workers of each kind registered."""
+
+    namespace: str
+    model: str
+    is_ready: bool
+    workers: dict[str, int] = {}
+
+
+class FrontendEntry(_Message, frozen=True):
+    """What is known of one target.
+
+    `models` are the names that it lists, sorted. `has_more`: more than `MOST_MODELS`. `error` is half a sentence.
+    """
+
+    address: str
+    pod: str
+    state: FrontendState = FrontendState.UNASKED
+    error: str = ""
+    models: tuple[str, ...] = ()
+    has_more: bool = False
+    missing: tuple[MissingModel, ...] = ()
+    namespaces: tuple[NamespaceReadiness, ...] = ()
+    is_doubted: bool = False
+
+
+class FrontendReport(_Message, frozen=True):
+    """What the prober knows, in the order of the question's targets."""
+
+    entries: tuple[FrontendEntry, ...] = ()
+
+
+_M = TypeVar("_M", FrontendQuestion, FrontendReport)
+
+
+def write_message(message: FrontendQuestion | FrontendReport) -> bytes:
+    """The message as JSON, without fields that have their default."""
+    return msgspec.json.encode(message)
+
+
+def read_message(text: bytes, kind: type[_M]) -> _M:
+    """The message in a body.
+
+    Raises:
+        msgspec.MsgspecError, ValueError: it is not one; the error's text names the field.
+    """
+    return msgspec.json.decode(text, type=kind)
