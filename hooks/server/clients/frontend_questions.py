@@ -5,7 +5,7 @@ Nothing here fails a sync: a prober that does not answer is a fault, of which th
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Protocol, TypeVar
+from typing import Protocol
 
 from flask import has_app_context
 from msgspec.structs import replace as with_fields
@@ -27,6 +27,7 @@ from hooks.wire.prober.frontends import (
     FrontendTarget,
 )
 
+NOBODY_TO_ASK = FrontendOutcome(fault="there is nobody to ask")
 AskFrontends = Callable[[FrontendQuestion, CallId], FrontendReport]
 """Sends a question, and of which call it is, to the prober that acts, and returns its report.
 
@@ -35,14 +36,15 @@ Raises `ProberUnavailable`, or `LeaveAlone` while no prober acts.
 
 
 class Prepared(Protocol):
-    """What a hook knows before it asks: `question` is None if there is nobody to ask."""
+    """What a hook has decided before it asks; `question` is None if there is nobody to ask."""
 
     @property
     def question(self) -> FrontendQuestion | None:
         """What it wants to know."""
 
-
-_P = TypeVar("_P", bound=Prepared)
+    @property
+    def finish(self) -> Callable[[FrontendOutcome], SyncAnswer]:
+        """Its answer, by what came of the question."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,18 +58,15 @@ class FrontendQuestions:
     check: CheckAddresses
     can_push: Callable[[], bool] = lambda: False
 
-    def between(
-        self, prepare: Callable[[SyncRequest, Facts], _P], finish: Callable[[_P, FrontendOutcome], SyncAnswer]
-    ) -> Callable[[SyncRequest, Facts], SyncAnswer]:
-        """The hook that asks between its two parts, if it has a question; its answer names what it was made from."""
+    def between(self, prepare: Callable[[SyncRequest, Facts], Prepared]) -> Callable[[SyncRequest, Facts], SyncAnswer]:
+        """The hook that asks before it ends, if it has a question; its answer says what it was made from."""
 
         def sync(request: SyncRequest, facts: Facts) -> SyncAnswer:
             prepared = prepare(request, facts)
             if (question := prepared.question) is None:
-                return finish(prepared, FrontendOutcome())
+                return prepared.finish(NOBODY_TO_ASK)
             outcome = self.find_outcome(question, facts.settings)
-            answer = finish(prepared, outcome)
-            return replace(answer, asked=AskedFrontends(question=question, outcome=outcome))
+            return replace(prepared.finish(outcome), asked=AskedFrontends(question=question, outcome=outcome))
 
         return sync
 

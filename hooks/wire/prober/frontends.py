@@ -17,6 +17,7 @@ With several hooks pods only the acting prober asks and answers; another one ans
 Source: lib/llm/src/http/service/openai.rs of Dynamo 1.3.1 to 1.6.1, `GET /v1/models` and `/v1/models/{name}/ready`.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -37,7 +38,8 @@ LONGEST_NAME = 256
 FRONTEND_ADDRESS = r"https?://([0-9.]+|\[[0-9a-fA-F:.]+\]):[0-9]{1,5}"
 """The base URL of a frontend; its host is an IP address, never a name."""
 Name = Annotated[str, msgspec.Meta(min_length=1, max_length=LONGEST_NAME)]
-_PATH = Annotated[str, msgspec.Meta(pattern=r"^/[A-Za-z0-9._~/-]{0,200}$")]
+_PATH = r"/[A-Za-z0-9._~/-]{0,200}"
+_ADDRESS_FORM, _PATH_FORM = re.compile(FRONTEND_ADDRESS), re.compile(_PATH)
 
 
 class _Message(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -49,7 +51,12 @@ class FrontendTarget(_Message, frozen=True):
 
     address: Annotated[str, msgspec.Meta(pattern=f"^{FRONTEND_ADDRESS}$")]
     pod: Name
-    path: _PATH = "/v1/models"
+    path: Annotated[str, msgspec.Meta(pattern=f"^{_PATH}$")] = "/v1/models"
+
+
+def is_target(target: FrontendTarget) -> bool:
+    """Whether the prober takes the target: an EndpointSlice and a variable of a container may say anything."""
+    return _ADDRESS_FORM.fullmatch(target.address) is not None and _PATH_FORM.fullmatch(target.path) is not None
 
 
 class FrontendQuestion(_Message, frozen=True):
@@ -142,13 +149,29 @@ class ChangedGraphs(_Message, frozen=True):
     graphs: tuple[ChangedGraph, ...] = ()
 
 
+_M = TypeVar("_M", FrontendQuestion, FrontendReport, ChangedGraphs)
+
+
+def write_message(message: FrontendQuestion | FrontendReport | ChangedGraphs) -> bytes:
+    """The message as JSON, without fields that have their default."""
+    return msgspec.json.encode(message)
+
+
+def read_message(text: bytes, kind: type[_M]) -> _M:
+    """The message in a body.
+
+    Raises:
+        msgspec.MsgspecError, ValueError: it is not one; the error's text names the field.
+    """
+    return msgspec.json.decode(text, type=kind)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FrontendOutcome:
-    """What came of a question.
+    """What asking a graph's frontends came to; without a report, `fault` is half a sentence on why nobody was asked.
 
-    `report` has an entry for each target that is not `refused`, in their order; None if there is no prober that could
-    be asked: `fault` says why in half a sentence. `refused` says by pod why its address is not called. `can_push`: the
-    graph is looked at again as soon as its report changes, so it need not be asked about again soon.
+    `refused` says by pod why its address is not called. `can_push`: a graph is looked at again when what its frontends
+    say changes; otherwise it has to ask from time to time.
     """
 
     report: FrontendReport | None = None
@@ -165,18 +188,5 @@ class AskedFrontends:
     outcome: FrontendOutcome
 
 
-_M = TypeVar("_M", FrontendQuestion, FrontendReport, ChangedGraphs)
-
-
-def write_message(message: FrontendQuestion | FrontendReport | ChangedGraphs) -> bytes:
-    """The message as JSON, without fields that have their default."""
-    return msgspec.json.encode(message)
-
-
-def read_message(text: bytes, kind: type[_M]) -> _M:
-    """The message in a body.
-
-    Raises:
-        msgspec.MsgspecError, ValueError: it is not one; the error's text names the field.
-    """
-    return msgspec.json.decode(text, type=kind)
+NOT_ASKED = FrontendOutcome(fault="there is no prober here")
+"""The outcome where hooks answer without a server, as offline."""

@@ -185,7 +185,9 @@ QUESTION = FrontendQuestion(
 def test_question_about_frontends_is_answered_with_what_is_known(client: FlaskClient) -> None:
     path = "/v1/frontends/default/g"
     assert client.get(path).status_code == 404
-    first = frontend_messages.read_message(client.put(path, data=frontend_messages.write_message(QUESTION)).data, REPORT)
+    first = frontend_messages.read_message(
+        client.put(path, data=frontend_messages.write_message(QUESTION)).data, REPORT
+    )
     assert [one.pod for one in first.entries] == ["f0"]
     wait_until(lambda: client.get(path).get_json()["report"]["entries"][0].get("error") == "it refuses connections")
     assert client.get("/v1/frontends").get_json() == {"graphs": ["default/g"]}
