@@ -9,6 +9,11 @@ What a frontend says is settled before it is reported: a model that it offers co
 offers only after two answers that are `SETTLED_SECONDS` apart, because a single failed request makes a frontend say no
 for a moment. `is_doubted` says that the last answer has less than what is reported.
 
+`POST /v1/frontends/changes` answers ChangedGraphs: those of which the report is another one than the last that was
+returned to a question. Each is named at most once in `TOLD_SECONDS`, until it is asked about again.
+
+With several hooks pods only the acting prober asks and answers; another one answers 409.
+
 Source: lib/llm/src/http/service/openai.rs of Dynamo 1.3.1 to 1.6.1, `GET /v1/models` and `/v1/models/{name}/ready`.
 """
 
@@ -25,6 +30,7 @@ QUESTION_SECONDS = 420.0
 RESTING_SECONDS, SOON_SECONDS = 15.0, 5.0
 """After how long a frontend is asked again: while nothing changes, and while something does or is missing."""
 SETTLED_SECONDS = 3.0
+TOLD_SECONDS = 10.0
 MOST_FRONTENDS, MOST_MODELS, MOST_NAMESPACES = 32, 64, 8
 """Frontends of a graph that are asked, models and Dynamo namespaces of which a report says something."""
 LONGEST_NAME = 256
@@ -129,10 +135,24 @@ class FrontendReport(_Message, frozen=True):
     entries: tuple[FrontendEntry, ...] = ()
 
 
-_M = TypeVar("_M", FrontendQuestion, FrontendReport)
+class ChangedGraph(_Message, frozen=True):
+    """A graph whose report is another one than the last that was returned to a question."""
+
+    namespace: Name
+    name: Name
+    uid: str = ""
 
 
-def write_message(message: FrontendQuestion | FrontendReport) -> bytes:
+class ChangedGraphs(_Message, frozen=True):
+    """The graphs that should be looked at again."""
+
+    graphs: tuple[ChangedGraph, ...] = ()
+
+
+_M = TypeVar("_M", FrontendQuestion, FrontendReport, ChangedGraphs)
+
+
+def write_message(message: FrontendQuestion | FrontendReport | ChangedGraphs) -> bytes:
     """The message as JSON, without fields that have their default."""
     return msgspec.json.encode(message)
 
@@ -158,6 +178,14 @@ class FrontendOutcome:
     fault: str = ""
     refused: Mapping[str, str] = field(default_factory=dict)
     can_push: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskedFrontends:
+    """A question, and what came of it: an answer of a hook that was made from it holds while it is asked again so."""
+
+    question: FrontendQuestion
+    outcome: FrontendOutcome
 
 
 NOT_ASKED = FrontendOutcome(fault="there is no prober here")
