@@ -145,6 +145,7 @@ def _hooks_needs(found: ReadManifest, facts: InstallationFacts) -> Iterator[_Nee
         "podcliques": has_grove and _is_on(variables, "EFFECT_SCALE"),
     }
     any_effect = any(switches.values())
+    switches["dynamographdeployments"] |= _is_on(variables, "SERVING")
     switches["pods"] = variables.get("DYNAMO_HOOKS_ENGINE_ADDRESSES", "pods") == "pods"
     for rule in _rules_of("dynamo-hooks-effects"):
         if switches.get(rule["resources"][0], any_effect):
