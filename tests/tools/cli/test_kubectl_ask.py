@@ -20,7 +20,7 @@ from hooks.tools.cli.kubectl.main import group
 from hooks.tools.offline.simulation.trees import is_ready
 from hooks.tools.offline.simulator.cluster import SimulatedCluster
 from hooks.tools.offline.simulator.workloads.pods import PodFault
-from hooks.tools.operating.chat import ChatFailed, Measured, ChatQuestion, stream_chat
+from hooks.tools.operating.chat import ChatFailed, ChatQuestion, Measured, stream_chat
 from hooks.tools.operating.cluster import Cluster
 from hooks.tools.operating.frontends import Frontend, find_frontends
 from tests import make
@@ -38,7 +38,7 @@ def chunk(text: str | None = None, *, is_last: bool = False, **other: Any) -> by
     return b"data: " + json.dumps({"choices": choices, **other}).encode() + b"\n\n"
 
 
-WORKER = {"nvext": {"worker_id": {"prefill_worker_id": NUMBER, "decode_worker_id": NUMBER}}}
+WORKER: dict[str, Any] = {"nvext": {"worker_id": {"prefill_worker_id": NUMBER, "decode_worker_id": NUMBER}}}
 USAGE = b'data: {"choices":[],"usage":{"completion_tokens":2}}\n\n'
 WHOLE = (chunk("Hi", **WORKER), chunk(" you"), chunk(is_last=True), USAGE, b"data: [DONE]\n\n")
 
@@ -194,7 +194,7 @@ def test_json_has_text_times_and_workers(simulated: SimulatedCluster) -> None:
 
 @pytest.mark.usefixtures("cluster")
 def test_two_workers_are_named_by_what_they_did(played: PlayedFrontend) -> None:
-    ids = {"nvext": {"worker_id": {"prefill_worker_id": 10, "decode_worker_id": 11}}}
+    ids: dict[str, Any] = {"nvext": {"worker_id": {"prefill_worker_id": 10, "decode_worker_id": 11}}}
     played.parts = (chunk("Hi", **ids), chunk(is_last=True))
     assert run("llm", "Hello").stderr.strip().endswith("prefill worker a, decode worker b")
 

@@ -23,7 +23,7 @@ from hooks.tools.cli.kubectl.target import (
     open_graph,
 )
 from hooks.tools.offline.manifests.writing import guard_output
-from hooks.tools.operating.chat import ChatFailed, Measured, ChatQuestion, list_models, stream_chat
+from hooks.tools.operating.chat import ChatFailed, ChatQuestion, Measured, list_models, stream_chat
 from hooks.tools.operating.frontends import Frontend, find_frontends
 from hooks.tools.operating.live_reader import LiveReader
 
