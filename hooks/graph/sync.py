@@ -1,6 +1,6 @@
 """The graph hook: the stages in order, nothing else. A restart that moves on goes through them a second time."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -11,9 +11,10 @@ from hooks.graph.change.pacing import pace_children, plan_rollout
 from hooks.graph.change.planning import GraphGrounds, decide_generation, plan_on, read_valid
 from hooks.graph.change.restart import RestartPlan, advance, observe_restart_ids, plan_restart
 from hooks.graph.change.revisions import add_revisions
-from hooks.graph.change.shares import REGISTERS_IN
+from hooks.graph.change.shares import REGISTERS_IN, Share, find_rollout
 from hooks.graph.plan.graph import GraphPlan
 from hooks.graph.plan.pool_selector import choose_selector
+from hooks.graph.reads.frontends import find_asked, find_unrouted, plan_question
 from hooks.graph.reads.queries import plan_reads, plan_worker_reads
 from hooks.graph.reads.related import resolve_related
 from hooks.graph.report.events import plan_adapter_events, plan_transition_events
@@ -25,7 +26,9 @@ from hooks.graph.report.progress import (
     find_unknown,
     measure_graph,
 )
+from hooks.graph.report.serving import judge_serving
 from hooks.graph.report.status import GraphReason, Previous, report, report_failure
+from hooks.graph.seen.frontends import FrontendEndpoint
 from hooks.graph.seen.observe import ObservedGraph, observe, without_progress
 from hooks.graph.workers.generation import Generation
 from hooks.ground import contract
@@ -42,12 +45,34 @@ from hooks.wire.metacontroller.protocol import CustomizeRequest, RelatedRule, Sy
 from hooks.wire.policy.applied_condition import Applied, judge_deviations
 from hooks.wire.policy.new_defaults import build_held_condition
 from hooks.wire.policy.set_back import set_back_services
+from hooks.wire.prober.frontends import NOT_ASKED, FrontendOutcome, FrontendQuestion
 
 _RESYNC_SECONDS = 5
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prepared:
+    """A sync of which only the end is left: `finish` gives the answer, once the graph's frontends were asked or not.
+
+    `question` is for them, None if nobody is to be asked. `asked` are the endpoints of its targets, in the same order.
+    """
+
+    finish: Callable[[FrontendOutcome], SyncAnswer]
+    question: FrontendQuestion | None = None
+    asked: tuple[FrontendEndpoint, ...] = ()
+
+
 def sync(request: SyncRequest, facts: Facts) -> SyncAnswer:
-    """Answer which children and status a graph should have.
+    """Answer which children and status a graph should have, without asking its frontends.
+
+    Raises:
+        InvalidSpec: the spec cannot be rendered and a child's last good state is unknown.
+    """
+    return prepare(request, facts).finish(NOT_ASKED)
+
+
+def prepare(request: SyncRequest, facts: Facts) -> Prepared:
+    """Decide everything for which frontends need not be asked, and what they are asked.
 
     Raises:
         InvalidSpec: the spec cannot be rendered and a child's last good state is unknown.
@@ -56,15 +81,47 @@ def sync(request: SyncRequest, facts: Facts) -> SyncAnswer:
     try:
         read_valid(parent_key, seen.installed, seen.live_path, seen.grove.set_name)
     except InvalidSpec as error:
-        return _freeze(request, seen, facts, reason=GraphReason.INVALID, problems=error.problems)
+        frozen = _freeze(request, seen, facts, reason=GraphReason.INVALID, problems=error.problems)
+        return Prepared(finish=lambda _: frozen)
+    measure = partial(_plan_restarting, request, parent_key, seen, facts)
     try:
-        planned = _plan_restarting(request, parent_key, seen, facts)
+        planned = measure()
     except InvalidSpec as error:
         lacks_orchestrator = any(problem.rule == NO_ORCHESTRATOR for problem in error.problems)
         reason = GraphReason.NO_ORCHESTRATOR if lacks_orchestrator else GraphReason.FAILED
-        return _freeze(request, seen, facts, reason=reason, problems=error.problems)
+        stopped = _freeze(request, seen, facts, reason=reason, problems=error.problems)
+        return Prepared(finish=lambda _: stopped)
+    shares = find_rollout(planned.plan, seen, request.status)
+    asked = find_asked(planned.plan, seen) if facts.settings.serving != "off" else ()
+    is_rolling = bool(shares or planned.progress.rollout.roles)
+
+    def finish(outcome: FrontendOutcome) -> SyncAnswer:
+        unrouted = find_unrouted(outcome.report) if planned.progress.rollout.roles else frozenset()
+        final = measure(unrouted=unrouted) if unrouted else planned
+        return _answer(request, facts, seen, final, shares=shares, outcome=outcome)
+
+    return Prepared(
+        finish=finish,
+        question=plan_question(request.parent, planned.plan, asked, is_rolling=is_rolling),
+        asked=tuple(one.endpoint for one in asked),
+    )
+
+
+def _answer(
+    request: SyncRequest,
+    facts: Facts,
+    seen: ObservedGraph,
+    planned: "_Planned",
+    *,
+    shares: Mapping[str, Share],
+    outcome: FrontendOutcome,
+) -> SyncAnswer:
     plan, restart, progress = planned.plan, planned.restart, planned.progress
     explained = explain_services(plan, seen, progress, facts)
+    serving, mode = None, facts.settings.serving
+    if mode != "off":
+        serving = judge_serving(plan, seen, outcome, shares=shares, before=request.status)
+    progress = replace(progress, shares=shares, serving=serving, is_gated=mode == "gate")
     status = report(
         plan,
         seen,
@@ -76,7 +133,9 @@ def sync(request: SyncRequest, facts: Facts) -> SyncAnswer:
     reads = plan_reads(request, plan, progress, seen=seen, facts=facts)
     children = set_back_services(planned.children, request)
     return SyncAnswer(
-        children=add_revisions(children, request, parent_key, suffix=planned.suffix, settings=facts.settings),
+        children=add_revisions(
+            children, request, make_parent_key(request.parent), suffix=planned.suffix, settings=facts.settings
+        ),
         status=status,
         queries=reads.queries,
         later=reads.later,
@@ -86,7 +145,9 @@ def sync(request: SyncRequest, facts: Facts) -> SyncAnswer:
             *plan_transition_events(request, status, explained),
             *plan_adapter_events(request, (component.service for component in plan.components)),
         ),
-        resync_after_seconds=_resync_after(plan, progress.applied, explained, reads.seconds),
+        resync_after_seconds=_resync_after(
+            plan, progress.applied, explained, (reads.seconds, serving.seconds if serving else 0.0)
+        ),
         notes=(*plan.notes, *plan.warnings, *restart.remarks),
     )
 
@@ -118,8 +179,18 @@ class _Planned:
     progress: GraphProgress
 
 
-def _plan_restarting(request: SyncRequest, parent_key: bytes, seen: ObservedGraph, facts: Facts) -> _Planned:
-    """Plan with the ids that the restart has set; if services became ready, let the restart proceed and plan again."""
+def _plan_restarting(
+    request: SyncRequest,
+    parent_key: bytes,
+    seen: ObservedGraph,
+    facts: Facts,
+    *,
+    unrouted: frozenset[str] = frozenset(),
+) -> _Planned:
+    """Plan with the ids that the restart has set; if services became ready, let the restart proceed and plan again.
+
+    Frontends do not route to the workers in the Dynamo namespaces `unrouted`.
+    """
     graph, _ = read_valid(parent_key, seen.installed, seen.live_path, seen.grove.set_name)
     restart = plan_restart(graph, _read_restart(request), observe_restart_ids(graph, seen))
     grounds = GraphGrounds(
@@ -130,7 +201,7 @@ def _plan_restarting(request: SyncRequest, parent_key: bytes, seen: ObservedGrap
         settings=facts.settings,
     )
     grounds = replace(grounds, generation=decide_generation(request, graph, seen, grounds))
-    measure = partial(_measure, request, facts, seen)
+    measure = partial(_measure, request, facts, seen, unrouted=unrouted)
     planned = measure(restart=restart, grounds=grounds)
     if restart.is_running:
         proceeded = advance(restart, planned.progress.find_blocking(planned.plan))
@@ -141,7 +212,13 @@ def _plan_restarting(request: SyncRequest, parent_key: bytes, seen: ObservedGrap
 
 
 def _measure(
-    request: SyncRequest, facts: Facts, seen: ObservedGraph, *, restart: RestartPlan, grounds: GraphGrounds
+    request: SyncRequest,
+    facts: Facts,
+    seen: ObservedGraph,
+    *,
+    restart: RestartPlan,
+    grounds: GraphGrounds,
+    unrouted: frozenset[str],
 ) -> _Planned:
     generation = grounds.generation
     holding = hold_graph(*plan_on(grounds), request, seen=seen, settings=facts.settings, waiting=generation.waiting)
@@ -152,7 +229,7 @@ def _measure(
             [one for one in children if gvk_of(one) != contract.COMPONENT or name_of(one) not in unknown]
         )
     namespaces = {service: one.get(REGISTERS_IN) for service, one in plan.projections.items()}
-    rollout = plan_rollout(children, seen, request, facts, namespaces=namespaces)
+    rollout = plan_rollout(children, seen, request, facts, namespaces=namespaces, unrouted=unrouted)
     children = pace_children(children, rollout, seen)
     deviations = find_graph_deviations(plan, children, request, seen)
     applied = judge_deviations(
@@ -180,7 +257,7 @@ def _freeze(
     request: SyncRequest, seen: ObservedGraph, facts: Facts, *, reason: GraphReason, problems: tuple[Problem, ...]
 ) -> SyncAnswer:
     """Leave all children as they were last applied, with the problems in the status; a rollout goes on."""
-    status = report_failure(reason, problems, _previous(request, facts))
+    status = report_failure(reason, problems, _previous(request, facts), serves=facts.settings.serving != "off")
     children = Children.of(find_last_children(request, problems))
     rollout = plan_rollout(children, seen, request, facts)
     reads = plan_worker_reads(request, rollout)
@@ -202,9 +279,9 @@ def _previous(request: SyncRequest, facts: Facts) -> Previous:
 
 
 def _resync_after(
-    plan: GraphPlan, applied: Applied, explained: Mapping[str, Explanation], read_seconds: float
+    plan: GraphPlan, applied: Applied, explained: Mapping[str, Explanation], others: Iterable[float]
 ) -> float:
     """Seconds until the next sync without a change; 0 for none. A failed effect causes no event that starts a sync."""
     effects = _RESYNC_SECONDS if plan.grove is not None and plan.grove.effects else 0
-    seconds = (effects, applied.resync_after_seconds, read_seconds, *(one.seconds for one in explained.values()))
+    seconds = (effects, applied.resync_after_seconds, *others, *(one.seconds for one in explained.values()))
     return min((one for one in seconds if one), default=0.0)

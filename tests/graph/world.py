@@ -90,7 +90,7 @@ def condition(answer: SyncAnswer, type_: str) -> dict[str, Any]:
     """The condition of that type; the types are always the same, but for Held and Rollout, which are rare."""
     assert answer.status is not None
     found = {one["type"]: dict(one) for one in answer.status["conditions"]}
-    assert [one for one in found if one not in {"Held", "Rollout"}] == ["Ready", "Applied", "Valid"]
+    assert [one for one in found if one not in {"Held", "Rollout"}] == ["Ready", "Serving", "Applied", "Valid"]
     return found[type_]
 
 

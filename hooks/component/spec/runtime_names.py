@@ -53,6 +53,12 @@ def find_runtime_component(spec: ComponentSpec) -> str:
     return parts[1] if len(parts) == 3 and not _UNKNOWN.search(parts[1]) else ""
 
 
+def find_value(spec: ComponentSpec, flag: str = "", variable: str = "") -> str:
+    """What the main container's command line says by a flag, otherwise a literal variable; empty for neither."""
+    said = _value_of(_words_of(spec), flag) if flag else ""
+    return said or _literals(spec.main_container.get("env") or (), spec.envs).get(variable, "")
+
+
 def _words_of(spec: ComponentSpec) -> tuple[str, ...]:
     """The words of the main container's command line, with literal variables in place of references to them."""
     container = spec.main_container

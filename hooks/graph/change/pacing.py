@@ -57,7 +57,7 @@ class RolloutInSets:
     `names` are the components of the roles, by service, `paces` those of live ones; without any, all new pods are
     ready, or nothing rolls. `unread` says by service why its pods are not known. `shortage` is of services
     whose new pods find no room. `wishes` are those of a person. `stands_since` is when there was the last progress,
-    empty while that is not long ago.
+    empty while that is not long ago. `is_unrouted`: some frontend says that it routes nothing to the new generation.
     """
 
     roles: Mapping[str, WorkerPods] = field(default_factory=dict)
@@ -67,6 +67,7 @@ class RolloutInSets:
     shortage: LackOfRoom = field(default_factory=LackOfRoom)
     wishes: RolloutWishes = NO_WISHES
     stands_since: str = ""
+    is_unrouted: bool = False
 
     @property
     def state(self) -> RolloutState:
@@ -110,12 +111,13 @@ def plan_rollout(
     facts: Facts,
     *,
     namespaces: Mapping[str, Json] = NOWHERE,
+    unrouted: frozenset[str] = frozenset(),
 ) -> RolloutInSets:
     """The pace of the workers among a graph's children; with one alone, Kubernetes' own is right if nobody steers it.
 
     `namespaces` are by service the Dynamo namespaces of their newest pods; without them only a rollout that has begun
     goes on, and no old pod ends if it began for some workers alone. Where pods are never read, each workload rolls for
-    itself.
+    itself. Frontends do not route to the workers in the Dynamo namespaces `unrouted`, so none of these is ready yet.
     """
     wishes = read_wishes(annotations_of(request.parent))
     workers = {_service_of(one): one for one in children if _is_paced(one)}
@@ -130,9 +132,11 @@ def plan_rollout(
         one: see_worker(worker, seen.pods.get(one, ()), is_known=seen.knows_pods(one) and not is_split)
         for one, worker in workers.items()
     }
+    is_unrouted = any(namespaces.get(one) in unrouted for one in workers)
     return RolloutInSets(
-        **_decide(units, live, wishes, facts),
+        **_decide(units, live, wishes, facts, is_unrouted=is_unrouted),
         names={one: name_of(worker) for one, worker in workers.items()},
+        is_unrouted=is_unrouted,
         unread={one: seen.pod_faults.get(one, NOT_YET_READ) for one in workers if not seen.knows_pods(one)},
         wishes=wishes,
         stands_since=_find_standstill(units.values(), request.status, facts),
@@ -140,11 +144,18 @@ def plan_rollout(
 
 
 def _decide(
-    units: Mapping[str, SeenWorker], live: Mapping[str, ChildComponent], wishes: RolloutWishes, facts: Facts
+    units: Mapping[str, SeenWorker],
+    live: Mapping[str, ChildComponent],
+    wishes: RolloutWishes,
+    facts: Facts,
+    *,
+    is_unrouted: bool,
 ) -> dict[str, Any]:
     """The fields of a rollout that follow from its pods. While it is paused, each pace stays what it is."""
     now, patience = facts.now, facts.settings.rollout_room_after
     roles = {one: count_pods(worker, now, patience) for one, worker in units.items()}
+    if is_unrouted:
+        roles = {one: replace(role, ready=0, settled=0, surplus=0) for one, role in roles.items()}
     budget = Budget(wishes=wishes, complete=find_complete(units.values(), now, patience))
     shortage = find_shortage(units, live, roles, facts)
     paces = find_pace(roles, replace(budget, is_crowded=shortage.is_lasting))

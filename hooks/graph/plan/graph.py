@@ -13,6 +13,7 @@ from hooks.graph.grove.plan import GrovePlan, plan_grove
 from hooks.graph.grove.service import keeps_adapter
 from hooks.graph.plan.accounts import AccountPlan, plan_accounts
 from hooks.graph.plan.claims import ClaimsPlan, plan_claims
+from hooks.graph.plan.frontends import ServingPlan, plan_serving
 from hooks.graph.plan.path import PathPlan, plan_path
 from hooks.graph.seen.observe import ObservedGraph
 from hooks.graph.seen.worker_labels import LivePool
@@ -48,6 +49,8 @@ class GraphPlan:
 
     `run_by` names what runs the pods, and `gpus` is the number of GPUs that all pods request.
 
+    `serving` is what answering a request takes.
+
     `components` are the services as components; they are created only if `grove` is None. `blocked_by` is half a
     sentence about the rest of the other path, empty if nothing is left; until the rest is deleted, no workload is
     returned. `projections` are by service the fields of its status that follow from the spec.
@@ -59,6 +62,7 @@ class GraphPlan:
     gpus: int
     components: tuple[GraphServicePlan, ...]
     projections: Mapping[str, Mapping[str, Json]]
+    serving: ServingPlan
     grove: GrovePlan | None
     blocked_by: str
     mpi_key: KeyPlan | None
@@ -104,6 +108,7 @@ def plan_graph(
         gpus=total_gpus(graph, components),
         components=components,
         projections=project_services(graph, components),
+        serving=plan_serving(graph, components),
         grove=grove,
         blocked_by=path.blocked_by,
         mpi_key=_plan_mpi_key(graph, seen, settings),

@@ -7,6 +7,8 @@ PodCliqueSet may come from the status: it is the name that the spec gave it firs
 from collections.abc import Iterator
 
 from hooks.component.spec.mpi_key import resolve_key_rule
+from hooks.component.spec.subject import ComponentType
+from hooks.graph.seen.frontends import SERVICE_NAME
 from hooks.graph.seen.grove_names import find_set_name
 from hooks.graph.seen.observe import query_components
 from hooks.graph.spec.mpi_key import needs_mpi_key
@@ -15,20 +17,23 @@ from hooks.ground import contract
 from hooks.ground.errors import InvalidSpec
 from hooks.ground.k8s import kinds
 from hooks.ground.k8s.grove import LABEL_PART_OF
+from hooks.ground.k8s.names import to_dns_label
 from hooks.ground.k8s.types import ReadManifest
 from hooks.ground.settings import Settings
 from hooks.language.api.base import parse_parent
 from hooks.language.api.graph import GraphDeployment
 from hooks.wire.metacontroller.protocol import CustomizeRequest, RelatedRule
+from hooks.wire.policy.identity import component_name
 from hooks.wire.policy.on_demand import has_go_finalizer
 
 _ORCHESTRATORS = frozenset({kinds.POD_CLIQUE_SET, kinds.LEADER_WORKER_SET})
 
 
 def resolve_related(request: CustomizeRequest, settings: Settings) -> list[RelatedRule]:
-    """The namespace, claims by name; under Grove also its objects and registry Secrets; the SSH key.
+    """The namespace, claims by name, endpoints of frontends; under Grove its objects and registry Secrets; the SSH key.
 
-    No rule names a kind that changes often: see `hooks.graph.reads.queries`.
+    No rule names a kind that changes often: see `hooks.graph.reads.queries`. EndpointSlices change with pods that begin
+    or end to be ready, and then a graph has to know.
     """
     parent = request.parent
     has_grove = kinds.POD_CLIQUE_SET in request.child_kinds
@@ -37,6 +42,7 @@ def resolve_related(request: CustomizeRequest, settings: Settings) -> list[Relat
         *_claims(parent),
         *_neighbours(parent),
         *_left_behind(parent),
+        *_endpoints(parent, settings),
     ]
     if has_grove:
         rules += _grove_parts(parent)
@@ -61,6 +67,17 @@ def _left_behind(parent: ReadManifest) -> Iterator[RelatedRule]:
     """The components of a graph that the Go operator may have begun, until it is taken over: a rare state."""
     if has_go_finalizer(parent):
         yield query_components(parent).to_rule()
+
+
+def _endpoints(parent: ReadManifest, settings: Settings) -> Iterator[RelatedRule]:
+    """The EndpointSlices of the Services of frontends."""
+    graph = _read_graph(parent)
+    if graph is None or settings.serving == "off":
+        return
+    for service, spec in sorted(graph.spec.services.items()):
+        if spec.component_type == ComponentType.FRONTEND:
+            name = to_dns_label(component_name(graph.metadata.name, service))
+            yield RelatedRule.of(kinds.ENDPOINT_SLICE, graph.metadata.namespace, match_labels={SERVICE_NAME: name})
 
 
 def _neighbours(parent: ReadManifest) -> Iterator[RelatedRule]:

@@ -1,14 +1,16 @@
 """Why a graph's services and its other children are not ready at the wanted spec, on either path."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from hooks.component.report.explain import explain_rollout
 from hooks.component.report.status import describe_new
 from hooks.graph.change.pacing import NONE as NO_ROLLOUT
 from hooks.graph.change.pacing import RolloutInSets
+from hooks.graph.change.shares import Share
 from hooks.graph.grove.progress import GroveProgress, find_unready, measure_grove
 from hooks.graph.plan.graph import GraphPlan
+from hooks.graph.report.serving import Serving
 from hooks.graph.seen.observe import ChildComponent, ObservedGraph
 from hooks.graph.spec.components import GraphServicePlan
 from hooks.ground import contract
@@ -37,7 +39,8 @@ class GraphProgress:
     the same in one word each; `grove` is the progress of Grove. They are empty while no workload is returned. `applied`
     says which children are missing or not as wanted; `held` is the condition about workloads that wait with new
     defaults. `new` are the components that have no status yet and get a Deployment. `rollout` is that of
-    the workers.
+    the workers, `shares` are those of workers that roll. `serving` says whether requests are answered, None if nobody
+    asks; `is_gated`: Ready follows it.
     """
 
     unready: frozenset[str]
@@ -48,6 +51,9 @@ class GraphProgress:
     held: tuple[Condition, ...] = ()
     new: frozenset[str] = frozenset()
     rollout: RolloutInSets = NO_ROLLOUT
+    shares: Mapping[str, Share] = field(default_factory=dict)
+    serving: Serving | None = None
+    is_gated: bool = False
 
     @property
     def lacking(self) -> tuple[Judged, ...]:

@@ -86,6 +86,8 @@ def _describe_sets(rollout: RolloutInSets) -> str:
     kept = ", ".join(f"{pace.kept} of {service}" for service, pace in sorted(rollout.paces.items()))
     next_ = ", ".join(f"{one} ({rollout.roles[one].ready} of {rollout.roles[one].wanted})" for one in rollout.behind)
     waits = f"old pods stay ({kept}) until more new ones are ready: {next_}"
+    if rollout.is_unrouted:
+        waits = f"old pods stay ({kept}) until every frontend routes to the new generation"
     match rollout.state:
         case RolloutState.PAUSED:
             return f"the rollout is paused: pods stay as they are until the annotation {_PAUSED} of the graph goes"

@@ -11,11 +11,12 @@ from enum import StrEnum
 from hooks.component.report.status import count_new
 from hooks.component.spec.projection import PROJECTED
 from hooks.graph.change.restart import RestartPlan
-from hooks.graph.change.shares import Share, find_rollout
+from hooks.graph.change.shares import Share
 from hooks.graph.grove.status import find_grove_causes, find_remarks, report_grove_services
 from hooks.graph.plan.graph import GraphPlan
 from hooks.graph.report.progress import GraphProgress
 from hooks.graph.report.rollout import describe_rollout, judge_rollout, name_namespaces, report_rollout
+from hooks.graph.report.serving_reasons import SERVING, SERVING_FIELD, ServingReason
 from hooks.graph.seen.grove_names import SET_NAME
 from hooks.graph.seen.observe import ObservedGraph
 from hooks.ground import contract
@@ -40,6 +41,7 @@ _NAMESPACE_ENDING = str(
         remedy="create the graph in another one",
     )
 )
+_UNPLANNED = "the spec cannot be rendered, so it is not known which frontends to ask; what runs goes on"
 _ENDING = "it is being deleted"
 _LEFT = "wait; what is left of it: kubectl get dynamocomponentdeployments,pods -l {label}={name}"
 _KEPT = ("restart", "services", "componentsReady", "path", "gpus", SET_NAME)
@@ -82,6 +84,7 @@ def report(
     explained: Mapping[str, Explanation],
 ) -> dict[str, Json]:
     """The status of a graph that could be rendered; `explained` says by service under Grove why it is not ready."""
+    shares = progress.shares
     waiting = [*_unready_workloads(plan, progress, explained), *_useless_claims(plan)]
     # While workloads are not ready either, an object that is just being created tells a reader nothing.
     lacking = [one for one in progress.lacking if not (waiting and one.is_being_created)]
@@ -92,12 +95,16 @@ def report(
         waiting.append(Cause(reason=NotReadyReason.DIFFERS, about="", why=contested))
     if seen.is_ending:  # all else that is missing follows from that
         waiting = [Cause(reason=NotReadyReason.PROGRESSING, about="", why=_describe_end(plan))]
+    gate = (
+        progress.serving.find_cause(previous.status, previous.now) if progress.serving and progress.is_gated else None
+    )
+    if gate is not None and not waiting:  # what is not ready explains why nothing is served
+        waiting.append(gate)
     if waiting:
         state, reason = GraphState.PENDING, GraphReason.SOME_NOT_READY
         message = "; ".join(map(str, sort_causes(waiting)))
     else:
         state, reason, message = GraphState.SUCCESSFUL, GraphReason.ALL_READY, "All resources are ready"
-    shares = find_rollout(plan, seen, previous.status)
     message = "; ".join([*describe_rollout(shares, progress.rollout), message, *restart.remarks, *_remarks(plan, seen)])
     ready = Condition(type=READY, status=_truth(state), reason=reason.value, message=message)
     counts = (
@@ -108,7 +115,9 @@ def report(
     }
     services = {service: _project(entry, projections[service]) for service, entry in counts.items()}
     reasons = {service: explanation.reason.value for service, explanation in sorted(explained.items())}
-    worst = _find_worst(plan, seen, progress, explained) if waiting else ""
+    worst = ""
+    if waiting:
+        worst = gate.reason if gate is not None and gate in waiting else _find_worst(plan, seen, progress, explained)
     return {
         **_status(state, (ready, *_others(progress, shares, previous)), previous),
         **({"restart": dict(restart.status)} if restart.status else {}),
@@ -116,6 +125,7 @@ def report(
         **({"services": services} if services else {}),
         **({NOT_READY_REASONS: reasons} if reasons else {}),
         **({WORST_NOT_READY: worst} if worst else {}),
+        **({SERVING_FIELD: dict(serving.field)} if (serving := progress.serving) and serving.field else {}),
         "path": plan.run_by,
         **({SET_NAME: name} if (name := _name_set(plan, seen)) else {}),
         "gpus": plan.gpus,
@@ -125,6 +135,8 @@ def report(
 
 def _others(progress: GraphProgress, shares: Mapping[str, Share], previous: Previous) -> Iterator[Condition]:
     """The conditions beside Ready."""
+    if progress.serving is not None:
+        yield progress.serving.condition
     yield progress.applied.condition
     yield judge_spec()
     yield from progress.held
@@ -143,16 +155,23 @@ def _name_set(plan: GraphPlan, seen: ObservedGraph) -> str:
     return seen.grove.set_name if plan.blocked_by else ""
 
 
-def report_failure(reason: GraphReason, problems: tuple[Problem, ...], previous: Previous) -> dict[str, Json]:
-    """The status of a graph whose children stay unchanged: all problems, and the other fields as they were."""
+def report_failure(
+    reason: GraphReason, problems: tuple[Problem, ...], previous: Previous, *, serves: bool
+) -> dict[str, Json]:
+    """The status of a graph whose children stay unchanged: all problems, and the other fields as they were.
+
+    `serves`: graphs have the condition Serving. Nobody is asked for it, because only a plan says who.
+    """
     text = join_texts(problems)
     message = f"Validation failed: {text}" if reason is GraphReason.INVALID else text
-    conditions = (
+    ready, applied = (
         Condition(type=type_, status="False", reason=reason.value, message=message) for type_ in (READY, APPLIED)
     )
+    unasked = Condition(type=SERVING, status="Unknown", reason=ServingReason.BY_OBJECTS.value, message=_UNPLANNED)
     kept = {key: clean_json(previous.status[key]) for key in _KEPT if previous.status.get(key)}
     valid = judge_spec(problems if reason is GraphReason.INVALID else ())
-    return {**_status(GraphState.FAILED, (*conditions, valid), previous), WORST_NOT_READY: reason.value, **kept}
+    conditions = (ready, *([unasked] if serves else []), applied, valid)
+    return {**_status(GraphState.FAILED, conditions, previous), WORST_NOT_READY: reason.value, **kept}
 
 
 def _status(state: GraphState, conditions: Iterable[Condition], previous: Previous) -> dict[str, Json]:

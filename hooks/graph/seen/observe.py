@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from hooks.component.spec.mpi_key import ObservedKey, observe_key
 from hooks.component.spec.operator_release import UNWRITTEN
 from hooks.component.spec.pull_secrets import RegistrySecret, observe_registry_secrets
+from hooks.graph.seen.frontends import Endpoints, observe_frontends
 from hooks.graph.seen.grove import ObservedGrove, observe_grove, without_counts
 from hooks.graph.seen.live_path import GraphPath, find_live_path
 from hooks.graph.seen.upstream_generations import NONE as NO_GENERATIONS
@@ -123,7 +124,7 @@ class ObservedGraph:
     names have a generation in them. `unread` says in half a sentence why it is not known which of them there are, of
     a graph that the Go operator may have begun. `is_namespace_ending`: the namespace is being deleted. `is_ending`:
     the graph itself is. `pods_known` are the services whose pods were read, None if pods were given otherwise or are
-    never read.
+    never read. `endpoints` are those of the frontends' Services, None if no EndpointSlice is in the request.
     """
 
     components: Mapping[str, ChildComponent]
@@ -148,6 +149,7 @@ class ObservedGraph:
     is_namespace_ending: bool = False
     is_ending: bool = False
     pods_known: frozenset[str] | None = None
+    endpoints: Endpoints | None = None
 
     def knows_pods(self, service: str) -> bool:
         """Whether all pods of a service under Grove are among `pods`, or nothing can tell of them."""
@@ -189,6 +191,7 @@ def observe(request: SyncRequest, settings: Settings) -> ObservedGraph:
         is_namespace_ending=any(map(is_deleting, request.related.of(kinds.NAMESPACE))),
         is_ending=is_deleting(request.parent),
         pods_known=_find_known_pods(request, settings),
+        endpoints=observe_frontends(request),
     )
 
 
@@ -252,7 +255,7 @@ def without_progress(seen: ObservedGraph) -> ObservedGraph:
     """The part that a plan depends on: components without their state, and no pods."""
     components, grove = dict.fromkeys(seen.components, _PRESENT), without_counts(seen.grove)
     calm = replace(seen, pods={}, pod_faults={}, pods_known=None, unread="", is_namespace_ending=False, is_ending=False)
-    return replace(calm, components=components, grove=grove)
+    return replace(calm, components=components, grove=grove, endpoints=None)
 
 
 _PRESENT = ChildComponent(

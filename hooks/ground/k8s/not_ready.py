@@ -19,6 +19,7 @@ class NotReadyReason(StrEnum):
     MISSING = "Missing"
     DIFFERS = "Differs"
     WAITING_FOR_DEPENDENCY = "WaitingForDependency"
+    NOT_SERVING = "NotServing"
     ROLLING_OUT = "RollingOut"
     PROGRESSING = "Progressing"
 

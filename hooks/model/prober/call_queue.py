@@ -1,9 +1,27 @@
-"""When each engine is called next, and how many calls run at one time."""
+"""When each engine or frontend is called next, and how many calls run at one time."""
 
 import heapq
 from collections.abc import Iterator
+from typing import Generic, Protocol, TypeVar
 
-from hooks.model.prober.calls import EngineCall
+
+class Call(Protocol):
+    """A call under way: to whom, when it started, and its timeout in seconds."""
+
+    @property
+    def key(self) -> str:
+        """Who is called; nobody is called twice at one time."""
+
+    @property
+    def started(self) -> float:
+        """A time of the monotonic clock."""
+
+    @property
+    def timeout(self) -> float:
+        """Seconds."""
+
+
+_C = TypeVar("_C", bound=Call)
 
 
 class Timetable:
@@ -33,8 +51,8 @@ class Timetable:
         return None
 
 
-class RunningCalls:
-    """The calls of one kind under way, one per engine at most.
+class RunningCalls(Generic[_C]):
+    """The calls of one kind under way, one per engine or frontend at most.
 
     A new call may start while fewer than `concurrency` calls are younger than `grace` seconds, and fewer than `limit`
     are under way.
@@ -42,21 +60,21 @@ class RunningCalls:
 
     def __init__(self, *, concurrency: int, grace: float, limit: int) -> None:
         self._concurrency, self._grace, self._limit = concurrency, grace, limit
-        self._calls: dict[str, EngineCall] = {}
+        self._calls: dict[str, _C] = {}
 
-    def get(self, address: str) -> EngineCall | None:
-        """The call under way to an engine."""
+    def get(self, address: str) -> _C | None:
+        """The call under way to the one with that key."""
         return self._calls.get(address)
 
-    def add(self, call: EngineCall) -> None:
+    def add(self, call: _C) -> None:
         """Add a call that starts now."""
-        self._calls[call.address] = call
+        self._calls[call.key] = call
 
-    def remove(self, call: EngineCall) -> bool:
+    def remove(self, call: _C) -> bool:
         """Remove a call that ended; False if it was removed before."""
-        if self._calls.get(call.address) is not call:
+        if self._calls.get(call.key) is not call:
             return False
-        del self._calls[call.address]
+        del self._calls[call.key]
         return True
 
     def next_start(self, now: float) -> float | None:
@@ -68,19 +86,19 @@ class RunningCalls:
             return now
         return young[len(young) - self._concurrency] + self._grace
 
-    def overdue(self, now: float) -> Iterator[EngineCall]:
+    def overdue(self, now: float) -> Iterator[_C]:
         """Calls that run far longer than their timeout allows."""
         for call in list(self._calls.values()):
             if now >= call.started + 1.5 * call.timeout + 1.0:
                 yield call
 
 
-class CallQueue:
-    """One kind of calls: the engines that wait for one, and the calls under way."""
+class CallQueue(Generic[_C]):
+    """One kind of calls: those that wait for one, and the calls under way."""
 
     def __init__(self, *, concurrency: int, grace: float, limit: int) -> None:
         self.waiting = Timetable()
-        self.running = RunningCalls(concurrency=concurrency, grace=grace, limit=limit)
+        self.running: RunningCalls[_C] = RunningCalls(concurrency=concurrency, grace=grace, limit=limit)
 
     def take(self, now: float) -> Iterator[str]:
         """The addresses that are due, as long as calls may start; add each call before taking the next address."""

@@ -20,9 +20,9 @@ class CallSchedule:
         """Start with no call."""
         concurrency, limit = limits.concurrency, limits.max_calls
         self._limits = limits
-        self._lists = CallQueue(concurrency=concurrency, grace=limits.list_grace, limit=limit)
-        self._changes = CallQueue(concurrency=concurrency, grace=limits.change_grace, limit=limit)
-        self._reloads = CallQueue(concurrency=concurrency, grace=limits.change_grace, limit=limit)
+        self._lists = CallQueue[EngineCall](concurrency=concurrency, grace=limits.list_grace, limit=limit)
+        self._changes = CallQueue[EngineCall](concurrency=concurrency, grace=limits.change_grace, limit=limit)
+        self._reloads = CallQueue[EngineCall](concurrency=concurrency, grace=limits.change_grace, limit=limit)
 
     def take_due(
         self, engines: Mapping[str, EngineRecord], at: Moment, trace_of: Callable[[str], str]
@@ -72,7 +72,7 @@ class CallSchedule:
             queue.waiting.drop(address)
 
     @property
-    def _queues(self) -> tuple[CallQueue, CallQueue, CallQueue]:
+    def _queues(self) -> tuple[CallQueue[EngineCall], ...]:
         return self._lists, self._reloads, self._changes
 
     def _take_lists(self, engines: Mapping[str, EngineRecord], now: float) -> Iterator[EngineCall]:
@@ -87,7 +87,11 @@ class CallSchedule:
             yield call
 
     def _take_changes(
-        self, queue: CallQueue, engines: Mapping[str, EngineRecord], at: Moment, trace_of: Callable[[str], str]
+        self,
+        queue: CallQueue[EngineCall],
+        engines: Mapping[str, EngineRecord],
+        at: Moment,
+        trace_of: Callable[[str], str],
     ) -> Iterator[EngineCall]:
         for address in queue.take(at.now):
             engine = engines[address]

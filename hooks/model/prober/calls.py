@@ -45,6 +45,11 @@ class EngineCall:
     attempt: int = 0
     traceparent: str = ""
 
+    @property
+    def key(self) -> str:
+        """Who is called: the engine's address."""
+        return self.address
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EngineAnswer:

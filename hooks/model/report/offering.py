@@ -48,8 +48,8 @@ def explain_misses(offers: Iterable[GraphOffer]) -> tuple[str, ...]:
     if not graphs:
         return ()
     sentence = (
-        f"requests for it that reach other workers fail: the frontends of {list_names(graphs)} send them to any worker; "
-        "with DYN_LORA_ENABLED=true a frontend sends them only to workers that have it"
+        f"requests for it that reach other workers fail: frontends of {list_names(graphs)} send them to any worker; with "
+        "DYN_LORA_ENABLED=true a frontend sends them only to workers that have it"
     )
     return (sentence,)
 
@@ -58,7 +58,7 @@ def _describe(offer: GraphOffer) -> str:
     silent = list_names([one.pod for one in offer.frontends if not one.is_offered])
     if any(one.is_offered for one in offer.frontends):
         return (
-            f"The engines have it, and of the frontends of graph {offer.graph} {silent} does not offer it, so a part of "
+            f"The engines have it, and of the frontends of graph {offer.graph} {silent} does not offer it, so part of "
             "the requests for it fails"
         )
     return f"The engines have it, and no frontend of graph {offer.graph} offers it to clients (asked: {silent})"

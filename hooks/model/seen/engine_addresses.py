@@ -1,4 +1,4 @@
-"""Which addresses can be an engine's: none by which the prober would call its own node or pod, or a cloud's metadata.
+"""Which addresses can be an engine's or a frontend's: not the prober's own node or pod, nor a cloud's metadata.
 
 An EndpointSlice may be written by anybody with rights in the namespace, and names any address. Whether an address is
 that of the pod which the EndpointSlice names is decided in `hooks.model.seen.pod_addresses`.
@@ -27,8 +27,8 @@ _HOST = re.compile(r"\[(?P<v6>[0-9a-fA-F:.]+)\]|(?P<v4>[0-9.]+)")
 
 
 def find_refusal(url: str, rule: AddressRule) -> str:
-    """Why the prober does not call the engine with this base URL; empty if it does."""
-    return _find_refusal(url.removeprefix("http://").rpartition(":")[0], rule)
+    """Why the prober does not call the engine or frontend with this base URL; empty if it does."""
+    return _find_refusal(url.partition("://")[2].rpartition(":")[0], rule)
 
 
 @lru_cache(maxsize=_KNOWN_ADDRESSES)

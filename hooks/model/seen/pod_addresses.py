@@ -24,7 +24,8 @@ _MAX_SHOWN = 64
 class NamedAddress(NamedTuple):
     """What an EndpointSlice says of an endpoint: its pod, by name and uid, and the pod's address and port.
 
-    `uid` is empty if the EndpointSlice names none, `port` is 0 for the usual port of engines.
+    `uid` is empty if the EndpointSlice names none, `port` is 0 for the usual port of engines. Another port must be a
+    container port of the pod with the name `port_name`.
     """
 
     namespace: str
@@ -32,6 +33,7 @@ class NamedAddress(NamedTuple):
     uid: str
     address: str
     port: int = 0
+    port_name: str = contract.SYSTEM_PORT_NAME
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,10 +67,10 @@ def judge_address(named: NamedAddress, pod: ReadManifest | None) -> str:
         return f"{where} may be another pod's by now, because pod {named.pod} has ended; {_CORRECT}"
     if _normalise(named.address) not in set(_read_addresses(status)):
         return f"{where} is not an address of pod {named.pod}; {_CORRECT}"
-    if named.port and named.port not in set(_read_system_ports(pod)):
+    if named.port and named.port not in set(_read_ports(pod, named.port_name)):
         return (
             f"not called: no container of pod {named.pod} has the port {named.port} under the name "
-            f"{contract.SYSTEM_PORT_NAME}; {_CORRECT}"
+            f"{named.port_name}; {_CORRECT}"
         )
     return ""
 
@@ -91,12 +93,12 @@ def describe_doubt(named: NamedAddress, reason: str) -> str:
     return f"not called: whether its address {named.address} is that of pod {named.pod} is not known, because {reason}"
 
 
-def _read_system_ports(pod: ReadManifest) -> Iterator[Json]:
-    """The ports at which the pod's spec says that Dynamo's system server listens."""
+def _read_ports(pod: ReadManifest, name: str) -> Iterator[Json]:
+    """The container ports of that name in the pod's spec."""
     for field in ("containers", "initContainers"):
         for container in (pod.get("spec") or {}).get(field) or ():
             for port in container.get("ports") or ():
-                if port.get("name") == contract.SYSTEM_PORT_NAME:
+                if port.get("name") == name:
                     yield port.get("containerPort")
 
 

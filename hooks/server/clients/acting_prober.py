@@ -5,7 +5,7 @@ import socket
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
-from typing import NoReturn
+from typing import NoReturn, TypeVar
 
 from hooks.ground.errors import LeaveAlone, ProberUnavailable
 from hooks.ground.settings import Settings
@@ -16,9 +16,11 @@ from hooks.server.clients.prober_client import RELAY_PATH, RETRY_SECONDS, Prober
 from hooks.server.clients.prober_lease import TICK_SECONDS, LeaseState, LeaseTurns, OnlyPod, SharedLease
 from hooks.server.serving.background import start_repeating
 from hooks.server.serving.call_id import UNKNOWN, CallId
+from hooks.wire.prober.frontends import FrontendQuestion, FrontendReport
 
 ADDRESS_VARIABLE = "POD_IP"
 """Environment variable with this pod's address, which the other hooks pods call."""
+_R = TypeVar("_R")
 _RELAY_SECONDS = 3.0
 _AGREEING = "the hooks pods have not agreed yet on the one whose prober acts"
 
@@ -60,12 +62,25 @@ class ActingProber:
                 it is not known what the stored model asks for.
         """
         lease_state = self.turns.find_state()
-        if not lease_state.is_own and not lease_state.url:
-            _refuse(lease_state)
         if lease_state.is_own:
             self.confirm(request)
+        return self._ask(lease_state, lambda prober: prober.ask(request, call_id))
+
+    def ask_frontends(self, question: FrontendQuestion, call_id: CallId = UNKNOWN) -> FrontendReport:
+        """The acting prober's report on a graph's frontends.
+
+        Raises:
+            LeaveAlone: no prober acts at this moment, or an address is not called.
+            ProberUnavailable: the prober or the pod that holds the Lease does not answer, or no pod can hold the Lease.
+        """
+        return self._ask(self.turns.find_state(), lambda prober: prober.ask_frontends(question, call_id))
+
+    def _ask(self, lease_state: LeaseState, ask: Callable[[ProberClient], _R]) -> _R:
+        """What the acting prober answers; raises as the callers say."""
+        if not lease_state.is_own and not lease_state.url:
+            _refuse(lease_state)
         try:
-            return (self.own if lease_state.is_own else self._find(lease_state.url)).ask(request, call_id)
+            return ask(self.own if lease_state.is_own else self._find(lease_state.url))
         except LeaveAlone as refusal:
             _refuse(lease_state, refusal)
         except ProberUnavailable as error:

@@ -17,6 +17,7 @@ from typing import Any
 from hooks import __version__
 from hooks.ground import contract
 from hooks.ground.k8s import kinds
+from hooks.ground.k8s.messages import one_line
 from hooks.ground.k8s.names import is_dns_label
 from hooks.server.clients.api_server import ApiServer, Conversation, Refused
 from hooks.server.serving.background import start_repeating
@@ -44,6 +45,8 @@ _LAST_SECONDS = 10
 _REQUEST_SECONDS = 2.0
 _RELEASE_SECONDS = 5.0
 _MAX_REMEMBERED = 5000
+_LONGEST_HOLDER = 300
+"""Characters of a holder's name in a message: a name is longer than a process writes it only by intent."""
 _LONGEST = 10**6
 """Seconds of a Lease that lasts longer."""
 
@@ -78,9 +81,8 @@ class NamespaceClaim:
 
 
 def _claimed(namespace: str, lease: Lease) -> NamespaceClaim:
-    return NamespaceClaim(
-        reason=f"namespace {namespace} is locked by the Lease of {lease.holder or 'another operator'}"
-    )
+    holder = one_line(lease.holder, _LONGEST_HOLDER) or "another operator"
+    return NamespaceClaim(reason=f"namespace {namespace} is locked by the Lease of {holder}")
 
 
 def _path_of(namespace: str) -> str:

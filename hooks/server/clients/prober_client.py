@@ -13,6 +13,8 @@ from hooks.model.prober.messages import LoadReport, LoadRequest, Term, read_mess
 from hooks.server.clients.prober_token import read_token
 from hooks.server.exchange.http_client import MIB, Allowance, Unanswered, open_client
 from hooks.server.serving.call_id import UNKNOWN, CallId
+from hooks.wire.prober import frontends
+from hooks.wire.prober.frontends import ChangedGraph, ChangedGraphs, FrontendQuestion, FrontendReport
 
 RELAY_PATH = "/prober"
 """Where the hooks of a pod pass requests of other pods on to their own prober."""
@@ -20,6 +22,7 @@ RETRY_SECONDS = 1
 """After how long a model is asked about again whose request the prober did not take."""
 
 _HINT = "check that the prober container runs (`dynamo-hooks prober`)"
+_OTHER_REPORT = "the prober's answer is not a report; run hooks and prober of one version"
 _MOST_BYTES = 4 * MIB
 _CONNECTIONS = 8
 _ASK_AGAIN = frozenset({HTTPStatus.CONFLICT, HTTPStatus.TOO_MANY_REQUESTS})
@@ -53,9 +56,7 @@ class ProberClient:
         try:
             return read_message(answer, LoadReport)
         except (msgspec.MsgspecError, ValueError) as error:
-            raise ProberUnavailable(
-                "the prober's answer is not a report; run hooks and prober of one version"
-            ) from error
+            raise ProberUnavailable(_OTHER_REPORT) from error
 
     def send(self, namespace: str, name: str, body: bytes, call_id: CallId) -> bytes:
         """The prober's answer to a request that is written already.
@@ -65,6 +66,44 @@ class ProberClient:
             LeaveAlone: this prober does not act now, or the request is outdated.
         """
         return self._call("PUT", f"/v1/models/{quote(namespace, safe='')}/{quote(name, safe='')}", body, call_id)
+
+    def ask_frontends(self, question: FrontendQuestion, call_id: CallId = UNKNOWN) -> FrontendReport:
+        """The prober's report on a graph's frontends.
+
+        Raises:
+            ProberUnavailable: no answer in time, or not a report.
+            LeaveAlone: this prober does not act now.
+        """
+        body = frontends.write_message(question)
+        answer = self.send_question(question.namespace, question.name, body, call_id)
+        try:
+            return frontends.read_message(answer, FrontendReport)
+        except (msgspec.MsgspecError, ValueError) as error:
+            raise ProberUnavailable(_OTHER_REPORT) from error
+
+    def send_question(self, namespace: str, name: str, body: bytes, call_id: CallId) -> bytes:
+        """The prober's answer to a question about a graph's frontends that is written already.
+
+        Raises:
+            ProberUnavailable: no answer in time, or one that says that it does not work.
+            LeaveAlone: this prober does not act now.
+        """
+        return self._call("PUT", f"/v1/frontends/{quote(namespace, safe='')}/{quote(name, safe='')}", body, call_id)
+
+    def take_changes(self) -> tuple[ChangedGraph, ...]:
+        """The graphs whose frontends say something else than was last reported.
+
+        Raises:
+            ProberUnavailable: no answer in time, or not a list of graphs.
+            LeaveAlone: another version's prober answers so.
+        """
+        answer = self._call("POST", "/v1/frontends/changes")
+        try:
+            return frontends.read_message(answer, ChangedGraphs).graphs
+        except (msgspec.MsgspecError, ValueError) as error:
+            raise ProberUnavailable(
+                "the prober's answer is no list of graphs; run hooks and prober of one version"
+            ) from error
 
     def set_term(self, term: Term) -> None:
         """Begin, renew or end the time for which the prober acts.

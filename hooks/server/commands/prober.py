@@ -22,6 +22,8 @@ from hooks.server.commands.settings_options import (
 from hooks.server.prober.app import create_prober_app
 from hooks.server.prober.connections import open_engines
 from hooks.server.prober.dispatcher import Dispatcher
+from hooks.server.prober.frontend_api import FrontendClient
+from hooks.server.prober.frontend_dispatcher import FrontendDispatcher
 from hooks.server.prober.lora_api import open_transport, perform
 from hooks.server.serving.files import raise_file_limit
 from hooks.server.serving.logs import set_up_logging
@@ -69,8 +71,12 @@ class _Server(BaseApplication):  # type: ignore[misc]  # gunicorn has no types
             functools.partial(perform, open_transport(hosts), rules=EngineRules.of(self._settings)),
             term=FIRST_TERM if self._settings.hook_replicas == 1 else NO_TERM,
         )
+        frontends = FrontendDispatcher(
+            FrontendClient.open(self._settings.engine_addresses).perform, lambda: dispatcher.term
+        )
         dispatcher.start()
-        return create_prober_app(dispatcher, token=self._token, max_body_bytes=self._settings.max_body_bytes)
+        frontends.start()
+        return create_prober_app(dispatcher, frontends, token=self._token, max_body_bytes=self._settings.max_body_bytes)
 
     def _begin(self, worker: Any) -> None:
         freeze_memory()

@@ -15,8 +15,11 @@ from hooks.ground.k8s.messages import one_line
 from hooks.model.prober.messages import LoadRequest, Term, read_message, write_message
 from hooks.model.prober.reconciler import NotNow
 from hooks.server.prober.dispatcher import Dispatcher
+from hooks.server.prober.frontend_dispatcher import FrontendDispatcher
 from hooks.server.serving.call_id import read_call_id, trace_fields
 from hooks.server.serving.logs import redact
+from hooks.wire.prober import frontends as frontend_messages
+from hooks.wire.prober.frontends import ChangedGraphs, FrontendQuestion
 
 logger = logging.getLogger("hooks.model.prober")
 
@@ -29,8 +32,10 @@ _CACHED_BYTES = 2**17
 """The longest request that is cached; it has room for about 1,000 engines."""
 
 
-def create_prober_app(dispatcher: Dispatcher, *, token: str = "", max_body_bytes: int = 16 * 2**20) -> Flask:
-    """The application of a running dispatcher; with a `token`, requests other than health and metrics must carry it."""
+def create_prober_app(
+    dispatcher: Dispatcher, frontends: FrontendDispatcher, *, token: str = "", max_body_bytes: int = 16 * 2**20
+) -> Flask:
+    """The application of running dispatchers; with a `token`, requests other than health and metrics must carry it."""
     app = Flask("prober", static_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = max_body_bytes
     app.before_request(lambda: _check_token(token))
@@ -59,18 +64,39 @@ def create_prober_app(dispatcher: Dispatcher, *, token: str = "", max_body_bytes
     def list_models() -> Response:
         return _json({"models": dispatcher.keys()})
 
+    _add_frontends(app, frontends)
+
     @app.get("/healthz")
     @app.get("/readyz")
     def show_health() -> Response:
-        if dispatcher.is_alive:
+        if dispatcher.is_alive and frontends.is_alive:
             return _text("alive")
-        return _text("the dispatcher's thread has ended; restart the container", 503)
+        return _text("a dispatcher's thread has ended; restart the container", 503)
 
     @app.get("/metrics")
     def show_metrics() -> Response:
         return Response(generate_latest(dispatcher.metrics.registry), content_type=CONTENT_TYPE_LATEST)
 
     return app
+
+
+def _add_frontends(app: Flask, frontends: FrontendDispatcher) -> None:
+    @app.put("/v1/frontends/<namespace>/<name>")
+    def put_frontends(namespace: str, name: str) -> Response:
+        return _take_question(frontends, namespace, name)
+
+    @app.get("/v1/frontends/<namespace>/<name>")
+    def get_frontends(namespace: str, name: str) -> Response:
+        return _show_frontends(frontends, f"{namespace}/{name}")
+
+    @app.get("/v1/frontends")
+    def list_graphs() -> Response:
+        return _json({"graphs": frontends.keys()})
+
+    @app.post("/v1/frontends/changes")
+    def take_changes() -> Response:
+        changed = ChangedGraphs(graphs=frontends.take_changes())
+        return Response(frontend_messages.write_message(changed), mimetype="application/json")
 
 
 def _check_token(token: str) -> Response | None:
@@ -102,6 +128,24 @@ def _take_request(dispatcher: Dispatcher, namespace: str, name: str) -> Response
         }
         logger.debug("asked", extra={"fields": fields})
     return Response(write_message(report), mimetype="application/json")
+
+
+def _take_question(frontends: FrontendDispatcher, namespace: str, name: str) -> Response:
+    try:
+        question = frontend_messages.read_message(request.get_data(cache=False), FrontendQuestion)
+    except (msgspec.MsgspecError, ValueError) as error:
+        return _refuse_body("question", error)
+    if (question.namespace, question.name) != (namespace, name):
+        return _text(f"the body names the graph {question.key}, the path {namespace}/{name}", 400)
+    return Response(frontend_messages.write_message(frontends.ask(question)), mimetype="application/json")
+
+
+def _show_frontends(frontends: FrontendDispatcher, key: str) -> Response:
+    found = frontends.look_up(key)
+    if found is None:
+        return _text(f"no question about {key} within the last {frontend_messages.QUESTION_SECONDS:g} s", 404)
+    question, report = found
+    return _json({"question": msgspec.to_builtins(question), "report": msgspec.to_builtins(report)})
 
 
 def _set_term(dispatcher: Dispatcher) -> Response:

@@ -1,9 +1,7 @@
-"""Makes the calls that the reconciler decides on, in threads; decides nothing itself."""
+"""Makes the calls to engines that the reconciler decides on; decides nothing itself."""
 
 import logging
-import queue
 import random
-import threading
 import time
 from collections.abc import Callable
 
@@ -12,6 +10,7 @@ from hooks.model.prober.engine_record import PhaseChange
 from hooks.model.prober.limits import Limits
 from hooks.model.prober.messages import AdapterPhase, LoadReport, LoadRequest, Term
 from hooks.model.prober.reconciler import FIRST_TERM, Reconciler
+from hooks.server.prober.call_loop import CallLoop
 from hooks.server.prober.metrics import create_prober_metrics
 from hooks.server.serving.call_id import trace_fields
 
@@ -20,48 +19,9 @@ logger = logging.getLogger("hooks.model.prober")
 Perform = Callable[[EngineCall], EngineAnswer]
 """Makes one call to an engine and waits for its answer; raises nothing."""
 
-_LONGEST_WAIT = 0.5
-"""Seconds after which the dispatcher checks mandates and overdue calls again, even if nothing happens."""
-
-
-class CallThreads:
-    """A pool of daemon threads that make calls; it grows to the number of calls under way.
-
-    The threads are daemons because a load may take minutes and must not delay the end of the process.
-    """
-
-    def __init__(self, run: Callable[[EngineCall], None]) -> None:
-        """Take the function that handles one call."""
-        self._run = run
-        self._calls: queue.SimpleQueue[EngineCall | None] = queue.SimpleQueue()
-        self._lock = threading.Lock()
-        self._idle = 0
-        self._threads = 0
-
-    def submit(self, call: EngineCall) -> None:
-        """Start a call at once, in an idle thread or a new one."""
-        with self._lock:
-            if self._idle:
-                self._idle -= 1
-            else:
-                self._threads += 1
-                threading.Thread(target=self._loop, name=f"engine-call-{self._threads}", daemon=True).start()
-        self._calls.put(call)
-
-    def stop(self) -> None:
-        """End each thread after its present call."""
-        for _ in range(self._threads):
-            self._calls.put(None)
-
-    def _loop(self) -> None:
-        while (call := self._calls.get()) is not None:
-            self._run(call)
-            with self._lock:
-                self._idle += 1
-
 
 class Dispatcher:
-    """Owns the reconciler and its lock, the dispatcher's thread and the threads that make calls."""
+    """Owns the reconciler, and the loop with its lock and threads."""
 
     def __init__(
         self,
@@ -74,29 +34,29 @@ class Dispatcher:
     ) -> None:
         """Take the function that makes a call, a monotonic clock in seconds, and one for random numbers in [0, 1)."""
         self._reconciler = Reconciler(limits, term)
-        self._perform, self._clock, self._draw = perform, clock, draw
-        self._changed = threading.Condition()
-        self._is_stopping = False
-        self._callers = CallThreads(self._make)
-        self._thread = threading.Thread(target=self._dispatch, name="prober-dispatcher", daemon=True)
+        self._clock, self._draw = clock, draw
+        self._loop = CallLoop(
+            "engine",
+            self._reconciler,
+            perform=perform,
+            finish=self._finish,
+            never_ended=EngineAnswer(outcome=CallOutcome.TIMEOUT, message="the answer never ended"),
+            clock=clock,
+        )
         self.metrics = create_prober_metrics(self._count_phases)
 
     def start(self) -> None:
         """Start to work in the background."""
-        self._thread.start()
+        self._loop.start()
 
     def stop(self) -> None:
         """Start no more calls, and return when the dispatcher's thread has ended, without waiting for running calls."""
-        with self._changed:
-            self._is_stopping = True
-            self._changed.notify()
-        self._thread.join()
-        self._callers.stop()
+        self._loop.stop()
 
     @property
     def is_alive(self) -> bool:
         """Whether the dispatcher's thread runs."""
-        return self._thread.is_alive()
+        return self._loop.is_alive
 
     def ask(self, request: LoadRequest, traceparent: str = "") -> LoadReport:
         """Store what a model wants, and return at once what is known; loads that follow are of the caller's trace.
@@ -104,9 +64,9 @@ class Dispatcher:
         Raises:
             NotNow: this prober does not act, or the request is older than one before.
         """
-        with self._changed:
+        with self._loop.changed:
             report = self._reconciler.ask(request, self._clock(), traceparent)
-            self._changed.notify()
+            self._loop.changed.notify()
         return report
 
     def set_term(self, term: Term) -> None:
@@ -115,50 +75,29 @@ class Dispatcher:
         Raises:
             NotNow: the term has ended, or a later one has begun.
         """
-        with self._changed:
+        with self._loop.changed:
             self._reconciler.set_term(term)
-            self._changed.notify()
+            self._loop.changed.notify()
 
     @property
     def term(self) -> Term:
         """The newest term, over or not."""
-        with self._changed:
+        with self._loop.changed:
             return self._reconciler.term
 
     def look_up(self, key: str) -> tuple[LoadRequest, LoadReport] | None:
         """A model's last request and what is known; None if the model has no mandate."""
-        with self._changed:
+        with self._loop.changed:
             return self._reconciler.look_up(key, self._clock())
 
     def keys(self) -> list[str]:
         """The models with a mandate."""
-        with self._changed:
+        with self._loop.changed:
             return self._reconciler.keys(self._clock())
 
     def _count_phases(self) -> dict[AdapterPhase, int]:
-        with self._changed:
+        with self._loop.changed:
             return self._reconciler.count_phases()
-
-    def _dispatch(self) -> None:
-        with self._changed:
-            while not self._is_stopping:
-                now = self._clock()
-                for call in self._reconciler.give_up(now):
-                    timed_out = EngineAnswer(outcome=CallOutcome.TIMEOUT, message="the answer never ended")
-                    self._finish(call, timed_out, now)
-                for call in self._reconciler.due(now):
-                    self._callers.submit(call)
-                due = self._reconciler.next_due(now)
-                wait = _LONGEST_WAIT if due is None else min(_LONGEST_WAIT, max(0.0, due - self._clock()))
-                self._changed.wait(wait)
-
-    def _make(self, call: EngineCall) -> None:
-        """Make one call; runs in a thread of the pool."""
-        answer = self._perform(call)
-        with self._changed:
-            now = self._clock()
-            self._finish(call, answer, now)
-            self._changed.notify()
 
     def _finish(self, call: EngineCall, answer: EngineAnswer, now: float) -> None:
         self.metrics.record_call(call, answer, now - call.started)

@@ -10,6 +10,7 @@ from hooks.ground.k8s.types import GroupVersionKind, Json, Manifest, ReadManifes
 from hooks.ground.problems import Problem
 from hooks.wire.metacontroller.controllers import OPTIONAL_CHILD_KINDS
 from hooks.wire.metacontroller.effects import Effect
+from hooks.wire.prober.frontends import AskedFrontends
 
 
 class Objects:
@@ -150,6 +151,7 @@ class SyncAnswer:
     `problems` say what is wrong with the spec; if there are any, the children are those of the last good sync.
     `queries` are objects with which the answer would say more. `later` are those that are worth a read only if what is
     not ready now stays so for a moment. `waits`: something is withheld until they are answered, if only by nothing.
+    `asked` is what frontends were asked before, and what came of it.
     """
 
     children: Sequence[Manifest] = ()
@@ -162,6 +164,7 @@ class SyncAnswer:
     queries: tuple[ObjectQuery, ...] = ()
     later: tuple[ObjectQuery, ...] = ()
     waits: bool = False
+    asked: AskedFrontends | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,1 +1,1 @@
-"""What the hooks and the prober say to each other about frontends; of adapters, see `hooks.model.prober.messages`."""
+"""What hooks and prober say to each other about frontends; for adapters, see `hooks.model.prober.messages`."""

@@ -9,9 +9,17 @@ What a frontend says is settled before it is reported: a model that it offers co
 offers only after two answers that are `SETTLED_SECONDS` apart, because a single failed request makes a frontend say no
 for a moment. `is_doubted` says that the last answer has less than what is reported.
 
+`POST /v1/frontends/changes` answers ChangedGraphs: those of which the report is another one than the last that was
+returned to a question. Each is named at most once in `TOLD_SECONDS`, until it is asked about again.
+
+With several hooks pods only the acting prober asks and answers; another one answers 409.
+
 Source: lib/llm/src/http/service/openai.rs of Dynamo 1.3.1 to 1.6.1, `GET /v1/models` and `/v1/models/{name}/ready`.
 """
 
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Annotated, TypeVar
 
@@ -22,6 +30,7 @@ QUESTION_SECONDS = 420.0
 RESTING_SECONDS, SOON_SECONDS = 15.0, 5.0
 """After how long a frontend is asked again: while nothing changes, and while something does or is missing."""
 SETTLED_SECONDS = 3.0
+TOLD_SECONDS = 10.0
 MOST_FRONTENDS, MOST_MODELS, MOST_NAMESPACES = 32, 64, 8
 """Frontends of a graph that are asked, models and Dynamo namespaces of which a report says something."""
 LONGEST_NAME = 256
@@ -29,7 +38,8 @@ LONGEST_NAME = 256
 FRONTEND_ADDRESS = r"https?://([0-9.]+|\[[0-9a-fA-F:.]+\]):[0-9]{1,5}"
 """The base URL of a frontend; its host is an IP address, never a name."""
 Name = Annotated[str, msgspec.Meta(min_length=1, max_length=LONGEST_NAME)]
-_PATH = Annotated[str, msgspec.Meta(pattern=r"^/[A-Za-z0-9._~/-]{0,200}$")]
+_PATH = r"/[A-Za-z0-9._~/-]{0,200}"
+_ADDRESS_FORM, _PATH_FORM = re.compile(FRONTEND_ADDRESS), re.compile(_PATH)
 
 
 class _Message(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -41,7 +51,12 @@ class FrontendTarget(_Message, frozen=True):
 
     address: Annotated[str, msgspec.Meta(pattern=f"^{FRONTEND_ADDRESS}$")]
     pod: Name
-    path: _PATH = "/v1/models"
+    path: Annotated[str, msgspec.Meta(pattern=f"^{_PATH}$")] = "/v1/models"
+
+
+def is_target(target: FrontendTarget) -> bool:
+    """Whether the prober takes the target: an EndpointSlice and a variable of a container may say anything."""
+    return _ADDRESS_FORM.fullmatch(target.address) is not None and _PATH_FORM.fullmatch(target.path) is not None
 
 
 class FrontendQuestion(_Message, frozen=True):
@@ -120,10 +135,24 @@ class FrontendReport(_Message, frozen=True):
     entries: tuple[FrontendEntry, ...] = ()
 
 
-_M = TypeVar("_M", FrontendQuestion, FrontendReport)
+class ChangedGraph(_Message, frozen=True):
+    """A graph whose report is another one than the last that was returned to a question."""
+
+    namespace: Name
+    name: Name
+    uid: str = ""
 
 
-def write_message(message: FrontendQuestion | FrontendReport) -> bytes:
+class ChangedGraphs(_Message, frozen=True):
+    """The graphs that should be looked at again."""
+
+    graphs: tuple[ChangedGraph, ...] = ()
+
+
+_M = TypeVar("_M", FrontendQuestion, FrontendReport, ChangedGraphs)
+
+
+def write_message(message: FrontendQuestion | FrontendReport | ChangedGraphs) -> bytes:
     """The message as JSON, without fields that have their default."""
     return msgspec.json.encode(message)
 
@@ -135,3 +164,29 @@ def read_message(text: bytes, kind: type[_M]) -> _M:
         msgspec.MsgspecError, ValueError: it is not one; the error's text names the field.
     """
     return msgspec.json.decode(text, type=kind)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FrontendOutcome:
+    """What asking a graph's frontends came to; without a report, `fault` is half a sentence on why nobody was asked.
+
+    `refused` says by pod why its address is not called. `can_push`: a graph is looked at again when what its frontends
+    say changes; otherwise it has to ask from time to time.
+    """
+
+    report: FrontendReport | None = None
+    fault: str = ""
+    refused: Mapping[str, str] = field(default_factory=dict)
+    can_push: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskedFrontends:
+    """A question, and what came of it: an answer of a hook that was made from it holds while it is asked again so."""
+
+    question: FrontendQuestion
+    outcome: FrontendOutcome
+
+
+NOT_ASKED = FrontendOutcome(fault="there is no prober here")
+"""The outcome where hooks answer without a server, as offline."""

@@ -171,7 +171,7 @@ def _copy_prober(prober: Reconciler) -> Reconciler:
     )
 
 
-def _copy_queue(queue: CallQueue) -> CallQueue:
+def _copy_queue(queue: CallQueue[EngineCall]) -> CallQueue[EngineCall]:
     waiting, running = queue.waiting, queue.running
     return _alike(
         queue,

@@ -6,6 +6,7 @@ import pytest
 from flask.testing import FlaskClient
 
 from hooks.model.prober.calls import CallOutcome, EngineAnswer
+from hooks.model.prober.frontends.calls import FrontendAnswer, FrontendCall, FrontendEnd
 from hooks.model.prober.limits import Limits
 from hooks.model.prober.messages import (
     Adapter,
@@ -20,6 +21,7 @@ from hooks.model.prober.messages import (
 from hooks.model.prober.reconciler import FIRST_TERM
 from hooks.server.prober.app import create_prober_app
 from hooks.server.prober.dispatcher import Dispatcher
+from hooks.server.prober.frontend_dispatcher import FrontendDispatcher
 
 PATH = "/v1/models/default/m"
 WANTED = LoadRequest(
@@ -40,8 +42,21 @@ def dispatcher() -> Iterator[Dispatcher]:
 
 
 @pytest.fixture
-def client(dispatcher: Dispatcher) -> FlaskClient:
-    return create_prober_app(dispatcher).test_client()
+def frontends(dispatcher: Dispatcher) -> Iterator[FrontendDispatcher]:
+    """What asks frontends, which all refuse connections."""
+    frontends = FrontendDispatcher(refuse_connection, lambda: dispatcher.term)
+    frontends.start()
+    yield frontends
+    frontends.stop()
+
+
+def refuse_connection(_call: FrontendCall) -> FrontendAnswer:
+    return FrontendAnswer(outcome=FrontendEnd.UNREACHABLE, error="it refuses connections")
+
+
+@pytest.fixture
+def client(dispatcher: Dispatcher, frontends: FrontendDispatcher) -> FlaskClient:
+    return create_prober_app(dispatcher, frontends).test_client()
 
 
 def test_request_is_answered_at_once_with_what_is_known(client: FlaskClient) -> None:
@@ -93,8 +108,10 @@ def test_invalid_body_is_refused_in_one_line(client: FlaskClient, body: str, lin
     assert answer.text.count("\n") == 1
 
 
-def test_models_need_the_token(dispatcher: Dispatcher, caplog: pytest.LogCaptureFixture) -> None:
-    client = create_prober_app(dispatcher, token="secret").test_client()
+def test_models_need_the_token(
+    dispatcher: Dispatcher, frontends: FrontendDispatcher, caplog: pytest.LogCaptureFixture
+) -> None:
+    client = create_prober_app(dispatcher, frontends, token="secret").test_client()
     peer = {"REMOTE_ADDR": "192.0.2.7"}
     assert client.put(PATH, data=write_message(WANTED), environ_base=peer).status_code == 401
     assert [vars(one)["fields"] for one in caplog.records if one.message == "refused"] == [{"peer": "192.0.2.7"}]
@@ -105,8 +122,8 @@ def test_models_need_the_token(dispatcher: Dispatcher, caplog: pytest.LogCapture
     assert [client.get(path).status_code for path in ("/healthz", "/readyz", "/metrics")] == [200, 200, 200]
 
 
-def test_prober_outside_its_term_takes_no_request(dispatcher: Dispatcher) -> None:
-    client = create_prober_app(dispatcher).test_client()
+def test_prober_outside_its_term_takes_no_request(dispatcher: Dispatcher, frontends: FrontendDispatcher) -> None:
+    client = create_prober_app(dispatcher, frontends).test_client()
     ended = client.put("/v1/term", data=write_message(Term(number=2)))
     assert ended.status_code == 200
     refused = client.put(PATH, data=write_message(WANTED))
@@ -119,15 +136,15 @@ def test_prober_outside_its_term_takes_no_request(dispatcher: Dispatcher) -> Non
     assert client.put(PATH, data=write_message(WANTED)).status_code == 200
 
 
-def test_term_needs_the_token(dispatcher: Dispatcher) -> None:
-    client = create_prober_app(dispatcher, token="secret").test_client()
+def test_term_needs_the_token(dispatcher: Dispatcher, frontends: FrontendDispatcher) -> None:
+    client = create_prober_app(dispatcher, frontends, token="secret").test_client()
     body = write_message(Term(number=2, until=time.monotonic() + 60))
     assert client.put("/v1/term", data=body).status_code == 401
     assert client.put("/v1/term", data=body, headers={"Authorization": "Bearer secret"}).status_code == 200
 
 
-def test_prober_whose_thread_has_ended_shows_no_term(dispatcher: Dispatcher) -> None:
-    client = create_prober_app(dispatcher).test_client()
+def test_prober_whose_thread_has_ended_shows_no_term(dispatcher: Dispatcher, frontends: FrontendDispatcher) -> None:
+    client = create_prober_app(dispatcher, frontends).test_client()
     assert read_message(client.get("/v1/term").data, Term) == FIRST_TERM
     dispatcher.stop()
     assert (client.get("/v1/term").status_code, client.get("/v1/models").status_code) == (503, 200)
@@ -148,7 +165,9 @@ def test_metrics_page_has_what_dashboards_need(client: FlaskClient) -> None:
         assert name in page
 
 
-def test_health_ends_with_the_dispatcher(dispatcher: Dispatcher, client: FlaskClient) -> None:
+def test_health_ends_with_the_dispatcher(
+    dispatcher: Dispatcher, frontends: FrontendDispatcher, client: FlaskClient
+) -> None:
     dispatcher.stop()
     assert client.get("/healthz").status_code == 503
 
@@ -156,3 +175,53 @@ def test_health_ends_with_the_dispatcher(dispatcher: Dispatcher, client: FlaskCl
 def test_unknown_path_is_one_line(client: FlaskClient) -> None:
     answer = client.get("/v2")
     assert (answer.status_code, answer.text.count("\n")) == (404, 1)
+
+
+QUESTION = FrontendQuestion(
+    namespace="default", name="g", targets=(FrontendTarget(address="http://127.0.0.2:8000", pod="f0"),)
+)
+
+
+def test_question_about_frontends_is_answered_with_what_is_known(client: FlaskClient) -> None:
+    path = "/v1/frontends/default/g"
+    assert client.get(path).status_code == 404
+    first = frontend_messages.read_message(
+        client.put(path, data=frontend_messages.write_message(QUESTION)).data, REPORT
+    )
+    assert [one.pod for one in first.entries] == ["f0"]
+    wait_until(lambda: client.get(path).get_json()["report"]["entries"][0].get("error") == "it refuses connections")
+    assert client.get("/v1/frontends").get_json() == {"graphs": ["default/g"]}
+    changed = client.post("/v1/frontends/changes").get_json()
+    assert changed == {"graphs": [{"namespace": "default", "name": "g"}]}
+    assert client.post("/v1/frontends/changes").get_json() == {}
+
+
+@pytest.mark.parametrize(
+    ("body", "line"),
+    [
+        ("[]", "the body is not a valid question: "),
+        ('{"namespace": "default", "name": "x"}', "the body names the graph default/x, the path default/g"),
+        (
+            frontend_messages.write_message(QUESTION).decode().replace("127.0.0.2:8000", "evil.example:80"),
+            "the body is not a valid question: Expected `str` matching regex",
+        ),
+        (
+            '{"namespace": "default", "name": "g", "targets": [{"address": "http://1.2.3.4:80", "pod": "p", '
+            '"path": "/a?b"}]}',
+            "the body is not a valid question: Expected `str` matching regex",
+        ),
+    ],
+    ids=["no question", "another graph", "no address", "no path"],
+)
+def test_invalid_question_is_refused_in_one_line(client: FlaskClient, body: str, line: str) -> None:
+    answer = client.put("/v1/frontends/default/g", data=body)
+    assert answer.status_code == 400
+    assert answer.text.startswith(line)
+    assert answer.text.count("\n") == 1
+
+
+def test_prober_outside_its_term_asks_no_frontend(client: FlaskClient) -> None:
+    client.put("/v1/term", data=write_message(Term(number=2)))
+    answer = client.put("/v1/frontends/default/g", data=frontend_messages.write_message(QUESTION))
+    assert (answer.status_code, answer.text.count("\n")) == (409, 1)
+    assert client.post("/v1/frontends/changes").get_json() == {}

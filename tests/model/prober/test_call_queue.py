@@ -28,7 +28,7 @@ def test_address_set_back_to_an_earlier_time_is_due_once() -> None:
 
 
 def test_next_call_starts_when_another_outlives_its_grace() -> None:
-    running = RunningCalls(concurrency=2, grace=10.0, limit=3)
+    running = RunningCalls[EngineCall](concurrency=2, grace=10.0, limit=3)
     running.add(call("a", 0.0))
     assert running.next_start(1.0) == 1.0
     running.add(call("b", 1.0))
@@ -39,7 +39,7 @@ def test_next_call_starts_when_another_outlives_its_grace() -> None:
 
 
 def test_call_is_removed_once_and_not_in_place_of_its_successor() -> None:
-    running = RunningCalls(concurrency=1, grace=10.0, limit=10)
+    running = RunningCalls[EngineCall](concurrency=1, grace=10.0, limit=10)
     first, second = call("a", 0.0), call("a", 9.0)
     running.add(first)
     assert running.remove(first)
@@ -50,14 +50,14 @@ def test_call_is_removed_once_and_not_in_place_of_its_successor() -> None:
 
 
 def test_call_is_overdue_some_time_after_its_timeout() -> None:
-    running = RunningCalls(concurrency=1, grace=10.0, limit=10)
+    running = RunningCalls[EngineCall](concurrency=1, grace=10.0, limit=10)
     running.add(call("a", 0.0, timeout=4.0))
     assert list(running.overdue(6.9)) == []
     assert [late.address for late in running.overdue(7.0)] == ["a"]
 
 
 def test_queue_gives_addresses_as_long_as_calls_may_start() -> None:
-    queue = CallQueue(concurrency=2, grace=10.0, limit=3)
+    queue = CallQueue[EngineCall](concurrency=2, grace=10.0, limit=3)
     for time, address in ((1.0, "a"), (2.0, "b"), (3.0, "c"), (99.0, "d")):
         queue.waiting.set(address, time)
     taken = []

@@ -123,6 +123,14 @@ def test_locked_namespace_is_left_alone_until_the_lease_expires(played: PlayedAp
     assert reader.find_claim("taken") is None
 
 
+def test_long_name_of_a_holder_is_cut(played: PlayedApiServer, clock: Clock) -> None:
+    played.put(path_of("taken"), lease(holder="x" + "[\n" * 5000))
+    claim = LockReader(server=played.server, clock=clock).find_claim("taken")
+    assert claim is not None
+    assert len(claim.reason) < 400
+    assert "\n" not in claim.reason
+
+
 def test_expiry_counts_even_while_the_answer_is_remembered(played: PlayedApiServer, clock: Clock) -> None:
     played.put(path_of("taken"), lease(renewed=make.NOW - timedelta(seconds=28)))
     reader = LockReader(server=played.server, clock=clock)
