@@ -48,8 +48,8 @@ def explain_misses(offers: Iterable[GraphOffer]) -> tuple[str, ...]:
     if not graphs:
         return ()
     sentence = (
-        f"requests for it that reach other workers fail: frontends of {list_names(graphs)} send them to any worker; with "
-        "DYN_LORA_ENABLED=true a frontend sends them only to workers that have it"
+        f"requests for it that reach other workers fail: frontends of {list_names(graphs)} send them to any worker; "
+        "with DYN_LORA_ENABLED=true a frontend sends them only to workers that have it"
     )
     return (sentence,)
 
