@@ -35,7 +35,7 @@ from hooks.wire.metacontroller.effects import (
 )
 from hooks.wire.metacontroller.protocol import SyncAnswer
 from hooks.wire.metacontroller.request_body import JsonCache
-from hooks.wire.metacontroller.resting import RestingAnswers
+from hooks.wire.metacontroller.resting import Resting, RestingAnswers
 from hooks.wire.metacontroller.wire import (
     parse_customize_request,
     parse_sync_request,
@@ -130,12 +130,18 @@ def _recall_or(hook: Hook, context: AppContext) -> bytes:
     body = read_body(context.settings.max_body_bytes)
     key = context.resting.make_key(request.full_path, body)
     found = context.resting.find(key)
-    if found is None or (
-        hook.find_claim is not None and hook.find_claim(found.parent["metadata"]["namespace"]) is not None
-    ):
+    if found is None or not _still_holds(hook, found, context):
         return _answer(hook, hook.sync, context, body=body, key=key)
     g.parent, g.answer, g.counts = found.parent, found.answer, found.counts
     return found.unpack()
+
+
+def _still_holds(hook: Hook, found: Resting, context: AppContext) -> bool:
+    """Whether a remembered answer may be given again: the namespace is ours, and frontends say what they said."""
+    if hook.find_claim is not None and hook.find_claim(found.parent["metadata"]["namespace"]) is not None:
+        return False
+    asked = found.answer.asked
+    return asked is None or hook.still_holds is None or hook.still_holds(asked, context.settings)
 
 
 def _sync(hook: Hook, function: Sync, context: AppContext) -> bytes:

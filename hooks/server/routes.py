@@ -21,6 +21,7 @@ from hooks.request import sync as graph_request
 from hooks.server.clients.acting_prober import set_up_only_prober
 from hooks.server.clients.api_server import ApiServer
 from hooks.server.clients.etcd import EtcdClient
+from hooks.server.clients.frontend_questions import FrontendQuestions
 from hooks.server.clients.key_removal import KeyRemoval
 from hooks.server.clients.model_questions import AskProber, ModelQuestions
 from hooks.server.clients.namespace_locks import RETRY_SECONDS, FindClaim, NamespaceClaim
@@ -31,6 +32,7 @@ from hooks.wire.metacontroller.confinement import confine_customize, confine_syn
 from hooks.wire.metacontroller.effects import DropReport
 from hooks.wire.metacontroller.protocol import CustomizeRequest, RelatedRule, SyncAnswer, SyncRequest
 from hooks.wire.metacontroller.queries import ObjectSource, answer_with
+from hooks.wire.prober.frontends import AskedFrontends
 
 Sync = Callable[[SyncRequest, Facts], SyncAnswer]
 Customize = Callable[[CustomizeRequest, Facts], list[RelatedRule]]
@@ -42,7 +44,8 @@ DropKeys = Callable[[SyncRequest, Facts], DropReport | None]
 class Hook:
     """The kind of parent that the paths `/<name>/…` are about, and the functions that answer them.
 
-    `rests`: a sync asks only the source of objects. `find_claim` says whether another installation has the namespace.
+    `rests`: a sync asks only the source of objects, and what `still_holds` asks again: whether an answer that was made
+    from it is still true. `find_claim` says whether another installation has the namespace.
     """
 
     kind: GroupVersionKind
@@ -52,21 +55,31 @@ class Hook:
     is_decorator: bool = False
     rests: bool = False
     find_claim: FindClaim | None = None
+    still_holds: Callable[[AskedFrontends, Settings], bool] | None = None
 
 
 def all_hooks(
-    ask_prober: AskProber, drop_keys: DropKeys, check: CheckAddresses, source: ObjectSource = NO_SOURCE
+    ask_prober: AskProber,
+    drop_keys: DropKeys,
+    check: CheckAddresses,
+    source: ObjectSource = NO_SOURCE,
+    *,
+    frontends: FrontendQuestions | None = None,
 ) -> dict[str, Hook]:
-    """The route table: name in the path to hook; by the settings, each serves one namespace or all."""
+    """The route table: name in the path to hook; by the settings, each serves one namespace or all.
+
+    Without `frontends` no frontend of a graph is asked.
+    """
     source = wait_for_objects(source)
     questions = ModelQuestions(prober=ask_prober, check=wait_for(check))
     table = {
         "graph": Hook(
             kind=contract.GRAPH,
-            sync=answer_with(graph.sync, source),
+            sync=answer_with(frontends.between(graph.prepare) if frontends else graph.sync, source),
             finalize=graph.finalize,
             customize=graph.customize,
             rests=True,
+            still_holds=frontends.still_holds if frontends else None,
         ),
         "component": Hook(
             kind=contract.COMPONENT,
@@ -114,18 +127,21 @@ def served_hooks(
     *,
     check: CheckAddresses | None = None,
     source: ObjectSource | None = None,
+    frontends: FrontendQuestions | None = None,
 ) -> dict[str, Hook]:
-    """The route table, with the prober (unless given) and the etcd of the settings.
+    """The route table, with the prober (unless given, also for `frontends`) and the etcd of the settings.
 
     `server` is the API server that is asked whether a component is being deleted, for models (unless `ask_prober` is
     given), for the pods of engines (unless `check` is given), and for what else syncs would like to know (unless
     `source` is given). Without it, no key is deleted, no engine is called whose address must be its pod's, and causes
     are vaguer.
     """
-    ask = ask_prober or set_up_only_prober(settings, server).ask
-    find_claim = check or PodReader(server, new_seconds=settings.lora_mandate).check
+    whose = check or PodReader(server, new_seconds=settings.lora_mandate).check
+    if ask_prober is None:
+        prober = set_up_only_prober(settings, server)
+        ask_prober, frontends = prober.ask, frontends or FrontendQuestions(ask=prober.ask_frontends, check=whose)
     drop = KeyRemoval(server=server, etcd=EtcdClient.at(settings.etcd_address)).drop
-    return all_hooks(ask, drop, find_claim, source or find_reader(server, {}))
+    return all_hooks(ask_prober, drop, whose, source or find_reader(server, {}), frontends=frontends)
 
 
 def _drop_first(drop_keys: DropKeys) -> Sync:

@@ -14,10 +14,11 @@ from hooks.ground import contract
 from hooks.ground.errors import LeaveAlone, ProberUnavailable
 from hooks.ground.settings import Settings
 from hooks.ground.settings.facts import Facts
-from hooks.model.seen.engine_addresses import find_refusal
+from hooks.model.seen.engine_addresses import AddressRule, find_refusal
 from hooks.model.seen.pod_addresses import CheckAddresses, NamedAddress
 from hooks.server.serving.call_id import UNKNOWN, CallId
-from hooks.server.serving.web import find_call_id
+from hooks.server.serving.waiting import wait_for
+from hooks.server.serving.web import find_call_id, turn_lent
 from hooks.wire.metacontroller.protocol import SyncAnswer, SyncRequest
 from hooks.wire.prober.frontends import (
     AskedFrontends,
@@ -51,12 +52,12 @@ class Prepared(Protocol):
 class FrontendQuestions:
     """Whom a graph's hook asks: `check` says of addresses whether they are those of their pods.
 
-    `can_push` says whether a graph is synced as soon as its report changes.
+    `can_push`: the hooks have an API server, at which they write graphs whose report changes.
     """
 
     ask: AskFrontends
     check: CheckAddresses
-    can_push: Callable[[], bool] = lambda: False
+    can_push: bool = False
 
     def between(self, prepare: Callable[[SyncRequest, Facts], Prepared]) -> Callable[[SyncRequest, Facts], SyncAnswer]:
         """The hook that asks before it ends, if it has a question; its answer says what it was made from."""
@@ -76,18 +77,18 @@ class FrontendQuestions:
 
     def find_outcome(self, question: FrontendQuestion, settings: Settings) -> FrontendOutcome:
         """What comes of a question now; raises nothing."""
-        refused = find_refused(question, settings, self.check)
+        refused = find_refused(question, settings.engine_addresses, wait_for(self.check))
         targets = tuple(target for target in question.targets if target.pod not in refused)
         try:
-            report = self.ask(with_fields(question, targets=targets), _find_call_id())
+            with turn_lent():
+                report = self.ask(with_fields(question, targets=targets), _find_call_id())
         except (ProberUnavailable, LeaveAlone) as error:
             return FrontendOutcome(fault=str(error), refused=refused)
-        return FrontendOutcome(report=report, refused=refused, can_push=self.can_push())
+        return FrontendOutcome(report=report, refused=refused, can_push=self.can_push and report.can_push)
 
 
-def find_refused(question: FrontendQuestion, settings: Settings, check: CheckAddresses) -> Mapping[str, str]:
+def find_refused(question: FrontendQuestion, rule: AddressRule, check: CheckAddresses) -> Mapping[str, str]:
     """By pod, why its address is not called; with `engine_addresses=pods` address and port must be the pod's own."""
-    rule = settings.engine_addresses
     refused = {target.pod: text for target in question.targets if (text := find_refusal(target.address, rule))}
     if rule != "pods":
         return refused

@@ -14,7 +14,7 @@ from hooks.server.clients.prober_token import read_token
 from hooks.server.exchange.http_client import MIB, Allowance, Unanswered, open_client
 from hooks.server.serving.call_id import UNKNOWN, CallId
 from hooks.wire.prober import frontends
-from hooks.wire.prober.frontends import ChangedGraph, ChangedGraphs, FrontendQuestion, FrontendReport
+from hooks.wire.prober.frontends import ChangedGraph, ChangedGraphs, FrontendQuestion, FrontendReport, TakeChanges
 
 RELAY_PATH = "/prober"
 """Where the hooks of a pod pass requests of other pods on to their own prober."""
@@ -90,14 +90,18 @@ class ProberClient:
         """
         return self._call("PUT", f"/v1/frontends/{quote(namespace, safe='')}/{quote(name, safe='')}", body, call_id)
 
-    def take_changes(self) -> tuple[ChangedGraph, ...]:
+    def take_changes(self, could_write: bool | None = None) -> tuple[ChangedGraph, ...]:
         """The graphs whose frontends say something else than was last reported.
+
+        `could_write` says whether the last ones could be written; None if that is not known.
 
         Raises:
             ProberUnavailable: no answer in time, or not a list of graphs.
             LeaveAlone: another version's prober answers so.
         """
-        answer = self._call("POST", "/v1/frontends/changes")
+        answer = self._call(
+            "POST", "/v1/frontends/changes", frontends.write_message(TakeChanges(could_write=could_write))
+        )
         try:
             return frontends.read_message(answer, ChangedGraphs).graphs
         except (msgspec.MsgspecError, ValueError) as error:

@@ -6,6 +6,8 @@ from typing import Any
 import click
 from flask import Flask
 from gunicorn.app.base import BaseApplication
+from urllib3 import disable_warnings
+from urllib3.exceptions import InsecureRequestWarning
 
 from hooks.ground.settings import Settings
 from hooks.model.prober.engine_rules import EngineRules
@@ -74,6 +76,7 @@ class _Server(BaseApplication):  # type: ignore[misc]  # gunicorn has no types
         frontends = FrontendDispatcher(
             FrontendClient.open(self._settings.engine_addresses).perform, lambda: dispatcher.term
         )
+        disable_warnings(InsecureRequestWarning)  # like the kubelet, it verifies no frontend's certificate
         dispatcher.start()
         frontends.start()
         return create_prober_app(dispatcher, frontends, token=self._token, max_body_bytes=self._settings.max_body_bytes)

@@ -11,6 +11,7 @@ import click
 from hooks.ground.settings import Settings, Switch
 from hooks.server.clients.acting_prober import ActingProber, set_up_prober
 from hooks.server.clients.api_server import ApiServer
+from hooks.server.clients.changed_graphs import ChangedGraphs, find_changed_graphs
 from hooks.server.clients.inventory import find_counter, start_counting
 from hooks.server.clients.locks import Locks, set_up_locks
 from hooks.server.clients.model_reader import find_confirm
@@ -82,13 +83,15 @@ def serve(
     cache_graphs(settings.cached_graphs)
     callers, relay = tokens.admit(bind, settings), tokens.admit_hooks_pods(settings)
     port = int(bind.rpartition(":")[2])
+    prober = set_up_prober(settings, port, (lambda: relay.shown) if relay else None)
     served = ServedHooks(
         settings=settings,
         at_once=capacity.at_once,
         locks=set_up_locks(settings, holds=True),
         callers=callers,
         relay=relay,
-        prober=set_up_prober(settings, port, (lambda: relay.shown) if relay else None),
+        prober=prober,
+        changed=find_changed_graphs(settings, prober),
         drain_file=capacity.drain_file,
         revision=revision,
     )
@@ -123,6 +126,7 @@ class ServedHooks:
     callers: CallerToken | None
     relay: CallerToken | None
     prober: ActingProber
+    changed: ChangedGraphs | None
     drain_file: Path | None
     revision: str
 
@@ -137,6 +141,8 @@ class ServedHooks:
 
         self.locks.renew(is_draining)
         self.prober.renew(lambda: self.is_pod_ending)
+        if self.changed is not None:
+            self.changed.start()
         if counter := find_counter(self.settings, lambda: datetime.now(UTC)):
             start_counting(counter, partial(show_resources, create_resource_metrics()))
 
@@ -150,8 +156,10 @@ class ServedHooks:
         """Build the WSGI application."""
         from hooks.server.app import COUNT_READ, create_app  # noqa: PLC0415 - reads the environment when imported
         from hooks.server.clients.effects import EffectsClient  # noqa: PLC0415 - only a server in a cluster has one
+        from hooks.server.clients.frontend_questions import FrontendQuestions  # noqa: PLC0415 - beside the application
         from hooks.server.clients.pod_reader import PodReader  # noqa: PLC0415 - beside the application
         from hooks.server.clients.query_reader import find_reader  # noqa: PLC0415 - beside the application
+        from hooks.server.clients.relayed_questions import RelayedQuestions  # noqa: PLC0415 - beside the application
         from hooks.server.clients.relayed_requests import RelayedRequests  # noqa: PLC0415 - beside the application
         from hooks.server.routes import respect_locks, served_hooks  # noqa: PLC0415 - reads the environment when imported
         from hooks.server.serving.prober_relay import serve_relay  # noqa: PLC0415 - beside the application
@@ -171,7 +179,16 @@ class ServedHooks:
                 revision=self.revision,
             ),
             hooks=respect_locks(
-                served_hooks(settings, prober.ask, server, check=pods.check, source=find_reader(server)),
+                served_hooks(
+                    settings,
+                    prober.ask,
+                    server,
+                    check=pods.check,
+                    source=find_reader(server),
+                    frontends=FrontendQuestions(
+                        ask=prober.ask_frontends, check=pods.check, can_push=self.changed is not None
+                    ),
+                ),
                 self.locks.find_claim,
             ),
         )
@@ -181,7 +198,11 @@ class ServedHooks:
             relayed = RelayedRequests(
                 send=prober.own.send, confirm=prober.confirm, check=check, engine_port=settings.engine_port
             )
-            serve_relay(app, RELAY_PATH, relayed.take, self.relay.refusal)
+            questions = RelayedQuestions(
+                send=prober.own.send_question, check=pods.check, rule=settings.engine_addresses
+            )
+            sends = {"models": relayed.take, "frontends": questions.take}
+            serve_relay(app, RELAY_PATH, sends, self.relay.refusal)
         return app
 
 

@@ -19,7 +19,7 @@ from hooks.server.prober.frontend_dispatcher import FrontendDispatcher
 from hooks.server.serving.call_id import read_call_id, trace_fields
 from hooks.server.serving.logs import redact
 from hooks.wire.prober import frontends as frontend_messages
-from hooks.wire.prober.frontends import ChangedGraphs, FrontendQuestion
+from hooks.wire.prober.frontends import ChangedGraphs, FrontendQuestion, TakeChanges
 
 logger = logging.getLogger("hooks.model.prober")
 
@@ -95,8 +95,7 @@ def _add_frontends(app: Flask, frontends: FrontendDispatcher) -> None:
 
     @app.post("/v1/frontends/changes")
     def take_changes() -> Response:
-        changed = ChangedGraphs(graphs=frontends.take_changes())
-        return Response(frontend_messages.write_message(changed), mimetype="application/json")
+        return _take_changes(frontends)
 
 
 def _check_token(token: str) -> Response | None:
@@ -138,6 +137,15 @@ def _take_question(frontends: FrontendDispatcher, namespace: str, name: str) -> 
     if (question.namespace, question.name) != (namespace, name):
         return _text(f"the body names the graph {question.key}, the path {namespace}/{name}", 400)
     return Response(frontend_messages.write_message(frontends.ask(question)), mimetype="application/json")
+
+
+def _take_changes(frontends: FrontendDispatcher) -> Response:
+    try:
+        taken = frontend_messages.read_message(request.get_data(cache=False), TakeChanges)
+    except (msgspec.MsgspecError, ValueError) as error:
+        return _refuse_body("request for changes", error)
+    changed = ChangedGraphs(graphs=frontends.take_changes(taken.could_write))
+    return Response(frontend_messages.write_message(changed), mimetype="application/json")
 
 
 def _show_frontends(frontends: FrontendDispatcher, key: str) -> Response:

@@ -62,11 +62,11 @@ class FrontendDispatcher:
             self._loop.changed.notify()
         return report
 
-    def take_changes(self) -> tuple[ChangedGraph, ...]:
-        """Graphs that should be looked at again; () if this prober does not act."""
+    def take_changes(self, could_write: bool | None = None) -> tuple[ChangedGraph, ...]:
+        """Graphs that should be looked at again, () if this prober does not act; `could_write` as the watch has it."""
         with self._loop.changed:
             self._keep_term()
-            return self._watch.take_changes(self._clock())
+            return self._watch.take_changes(self._clock(), could_write)
 
     def look_up(self, key: str) -> tuple[FrontendQuestion, FrontendReport] | None:
         """A graph's last question and what is known; None if there is none that is young enough."""

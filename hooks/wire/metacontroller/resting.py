@@ -2,7 +2,8 @@
 
 Metacontroller syncs each object again from time to time, and mostly nothing has changed: then the body of the call is
 the same bytes as before. Within one process, an answer follows from the body, the time, and what was read on demand.
-So an answer is remembered only if no time and nothing that was read is in it.
+So an answer is remembered only if no time and nothing that was read is in it. What frontends said may be in it, because
+they are asked again before it is given again.
 """
 
 import zlib
@@ -17,6 +18,7 @@ from hooks.ground.k8s.types import ReadManifest, gvk_of
 from hooks.wire.metacontroller.children import Children
 from hooks.wire.metacontroller.protocol import SyncAnswer, SyncRequest
 from hooks.wire.metacontroller.stored_status import is_stored
+from hooks.wire.prober.frontends import AskedFrontends, write_message
 
 MAX_RESTING_BYTES = 16 * 2**20
 """What a process remembers: about 5,000 objects, as 1,000 graphs of four services are."""
@@ -100,8 +102,8 @@ class RestingAnswers:
 
     def _add(self, key: bytes, entry: Resting) -> None:
         with self._lock:
-            if key in self._known:
-                return
+            if (former := self._known.pop(key, None)) is not None:
+                self.kept_bytes -= _size(former)
             self._known[key] = entry
             self.kept_bytes += _size(entry)
             while self.kept_bytes > self._max_bytes:
@@ -120,4 +122,11 @@ def _pack(request: SyncRequest, answer: SyncAnswer, text: bytes) -> Resting:
 
 
 def _size(entry: Resting) -> int:
-    return len(entry.packed) + _ENTRY_BYTES
+    asked = entry.answer.asked
+    return len(entry.packed) + _ENTRY_BYTES + (_size_of(asked) if asked is not None else 0)
+
+
+def _size_of(asked: AskedFrontends) -> int:
+    """What a question and its report take: about three times their text."""
+    report = asked.outcome.report
+    return 3 * (len(write_message(asked.question)) + (len(write_message(report)) if report is not None else 0))

@@ -9,8 +9,8 @@ What a frontend says is settled before it is reported: a model that it offers co
 offers only after two answers that are `SETTLED_SECONDS` apart, because a single failed request makes a frontend say no
 for a moment. `is_doubted` says that the last answer has less than what is reported.
 
-`POST /v1/frontends/changes` answers ChangedGraphs: those of which the report is another one than the last that was
-returned to a question. Each is named at most once in `TOLD_SECONDS`, until it is asked about again.
+`POST /v1/frontends/changes` with TakeChanges answers ChangedGraphs: those of which the report is another one than the
+last that was returned to a question. Each is named at most once in `TOLD_SECONDS`, until it is asked about again.
 
 With several hooks pods only the acting prober asks and answers; another one answers 409.
 
@@ -130,9 +130,13 @@ class FrontendEntry(_Message, frozen=True):
 
 
 class FrontendReport(_Message, frozen=True):
-    """What the prober knows, in the order of the question's targets."""
+    """What the prober knows, in the order of the question's targets.
+
+    `can_push`: as far as it knows, a graph is written when its report changes, so that it is synced.
+    """
 
     entries: tuple[FrontendEntry, ...] = ()
+    can_push: bool = True
 
 
 class ChangedGraph(_Message, frozen=True):
@@ -143,16 +147,22 @@ class ChangedGraph(_Message, frozen=True):
     uid: str = ""
 
 
+class TakeChanges(_Message, frozen=True):
+    """Asks for the changed graphs; `could_write` says whether the last ones were written, None if there were none."""
+
+    could_write: bool | None = None
+
+
 class ChangedGraphs(_Message, frozen=True):
     """The graphs that should be looked at again."""
 
     graphs: tuple[ChangedGraph, ...] = ()
 
 
-_M = TypeVar("_M", FrontendQuestion, FrontendReport, ChangedGraphs)
+_M = TypeVar("_M", FrontendQuestion, FrontendReport, TakeChanges, ChangedGraphs)
 
 
-def write_message(message: FrontendQuestion | FrontendReport | ChangedGraphs) -> bytes:
+def write_message(message: FrontendQuestion | FrontendReport | TakeChanges | ChangedGraphs) -> bytes:
     """The message as JSON, without fields that have their default."""
     return msgspec.json.encode(message)
 

@@ -22,6 +22,9 @@ from hooks.model.prober.reconciler import FIRST_TERM
 from hooks.server.prober.app import create_prober_app
 from hooks.server.prober.dispatcher import Dispatcher
 from hooks.server.prober.frontend_dispatcher import FrontendDispatcher
+from hooks.wire.prober import frontends as frontend_messages
+from hooks.wire.prober.frontends import FrontendQuestion, FrontendReport, FrontendTarget
+from tests.model.prober.test_dispatcher import wait_until
 
 PATH = "/v1/models/default/m"
 WANTED = LoadRequest(
@@ -186,14 +189,14 @@ def test_question_about_frontends_is_answered_with_what_is_known(client: FlaskCl
     path = "/v1/frontends/default/g"
     assert client.get(path).status_code == 404
     first = frontend_messages.read_message(
-        client.put(path, data=frontend_messages.write_message(QUESTION)).data, REPORT
+        client.put(path, data=frontend_messages.write_message(QUESTION)).data, FrontendReport
     )
     assert [one.pod for one in first.entries] == ["f0"]
     wait_until(lambda: client.get(path).get_json()["report"]["entries"][0].get("error") == "it refuses connections")
     assert client.get("/v1/frontends").get_json() == {"graphs": ["default/g"]}
-    changed = client.post("/v1/frontends/changes").get_json()
+    changed = client.post("/v1/frontends/changes", data=b"{}").get_json()
     assert changed == {"graphs": [{"namespace": "default", "name": "g"}]}
-    assert client.post("/v1/frontends/changes").get_json() == {}
+    assert client.post("/v1/frontends/changes", data=b"{}").get_json() == {}
 
 
 @pytest.mark.parametrize(
@@ -206,8 +209,7 @@ def test_question_about_frontends_is_answered_with_what_is_known(client: FlaskCl
             "the body is not a valid question: Expected `str` matching regex",
         ),
         (
-            '{"namespace": "default", "name": "g", "targets": [{"address": "http://1.2.3.4:80", "pod": "p", '
-            '"path": "/a?b"}]}',
+            frontend_messages.write_message(QUESTION).decode().replace('"pod"', '"path":"/a?b","pod"'),
             "the body is not a valid question: Expected `str` matching regex",
         ),
     ],
@@ -224,4 +226,4 @@ def test_prober_outside_its_term_asks_no_frontend(client: FlaskClient) -> None:
     client.put("/v1/term", data=write_message(Term(number=2)))
     answer = client.put("/v1/frontends/default/g", data=frontend_messages.write_message(QUESTION))
     assert (answer.status_code, answer.text.count("\n")) == (409, 1)
-    assert client.post("/v1/frontends/changes").get_json() == {}
+    assert client.post("/v1/frontends/changes", data=b"{}").get_json() == {}

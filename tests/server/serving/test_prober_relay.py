@@ -31,7 +31,7 @@ def relaying(tmp_path: Path) -> Callable[[Send], FlaskClient]:
 
     def make_client(send: Send) -> FlaskClient:
         app = create_app(parse_settings({}, {"max_body_bytes": "1024"}), lambda: make.NOW)
-        serve_relay(app, RELAY_PATH, send, CallerToken(file, use=OF_HOOKS_PODS).refusal)
+        serve_relay(app, RELAY_PATH, {"models": send}, CallerToken(file, use=OF_HOOKS_PODS).refusal)
         return app.test_client()
 
     return make_client

@@ -14,6 +14,7 @@ from hooks.ground.k8s import kinds
 from hooks.ground.k8s.types import build_manifest, build_metadata
 from hooks.ground.settings import parse_settings
 from hooks.ground.settings.facts import Facts
+from hooks.model.prober.messages import LoadReport
 from hooks.server.app import create_app
 from hooks.server.clients.namespace_locks import NamespaceClaim
 from hooks.server.routes import Hook, respect_locks
@@ -99,6 +100,10 @@ def test_server_that_is_to_remember_nothing_remembers_nothing() -> None:
     assert memory.find(key) is None
 
 
+def ask_nobody(*_anything: object) -> LoadReport:
+    raise AssertionError("a prober was asked")
+
+
 def calls_until_rest(example: str, installed: tuple[str, ...]) -> tuple[list[tuple[str, bytes]], datetime]:
     """Paths and bodies of the sync calls until an example is ready and was synced again, and the time then."""
     bodies: list[bytes] = []
@@ -129,7 +134,7 @@ def test_what_is_answered_from_memory_equals_what_is_computed_at_any_time(
 
     monkeypatch.setattr("hooks.server.app.RestingAnswers", Noting)
     remembering, computing = (
-        create_app(SETTINGS, lambda: now[0], served_by=ServedBy(resting_bytes=size)) for size in (2**24, 0)
+        create_app(SETTINGS, lambda: now[0], ask_nobody, served_by=ServedBy(resting_bytes=size)) for size in (2**24, 0)
     )
     for _ in range(3):
         now[0] += timedelta(hours=7)

@@ -65,6 +65,7 @@ class FrontendWatch:
         self._running: Counter[str] = Counter()
         """Calls under way by namespace."""
         self._changed: dict[str, None] = {}
+        self._can_push = True
 
     def set_term(self, term: Term) -> None:
         """Act until the term's end; what was learnt in another term is forgotten."""
@@ -90,19 +91,23 @@ class FrontendWatch:
         self._changed.pop(question.key, None)
         for record in graph.records.values():
             record.returned = record.describe(question, now)
-        return _report(graph, now)
+        return self._report(graph, now)
 
     def look_up(self, key: str, now: float) -> tuple[FrontendQuestion, FrontendReport] | None:
         """The last question of a graph (`namespace/name`) and what is known; None if there is none."""
         graph = self._graphs.get(key)
-        return None if graph is None or _is_over(graph, now) else (graph.question, _report(graph, now))
+        return None if graph is None or _is_over(graph, now) else (graph.question, self._report(graph, now))
 
     def keys(self, now: float) -> list[str]:
         """The graphs that are asked about, sorted."""
         return sorted(key for key, graph in self._graphs.items() if not _is_over(graph, now))
 
-    def take_changes(self, now: float) -> tuple[ChangedGraph, ...]:
-        """Graphs that should be looked at again, at most `MOST_CHANGES`; each at most once in `TOLD_SECONDS`."""
+    def take_changes(self, now: float, could_write: bool | None = None) -> tuple[ChangedGraph, ...]:
+        """Graphs that should be looked at again, at most `MOST_CHANGES`; each at most once in `TOLD_SECONDS`.
+
+        `could_write` says whether the last ones were written, which is reported; None leaves it as it was.
+        """
+        self._can_push = self._can_push if could_write is None else could_write
         return tuple(self._take_changes(now)) if now < self._term.until else ()
 
     def count_states(self, now: float) -> dict[FrontendState, int]:
@@ -142,6 +147,10 @@ class FrontendWatch:
         self._queue.waiting.set(call.key, record.next_at)
         if record.describe(graph.question, now) != record.returned:
             self._changed[graph.question.key] = None
+
+    def _report(self, graph: _Graph, now: float) -> FrontendReport:
+        entries = tuple(graph.records[target].describe(graph.question, now) for target in graph.question.targets)
+        return FrontendReport(entries=entries, can_push=self._can_push)
 
     def _apply(self, graph: _Graph, question: FrontendQuestion, now: float) -> None:
         """Take a question, begin to ask new targets at once, and forget those that are gone."""
@@ -211,12 +220,6 @@ def _build_call(question: FrontendQuestion, record: FrontendRecord, now: float) 
         model=model,
         wanted=record.wanted(question),
         namespaces=question.namespaces,
-    )
-
-
-def _report(graph: _Graph, now: float) -> FrontendReport:
-    return FrontendReport(
-        entries=tuple(graph.records[target].describe(graph.question, now) for target in graph.question.targets)
     )
 
 

@@ -51,7 +51,7 @@ def test_first_question_asks_at_once_and_reports_what_came() -> None:
 def test_rounds_come_soon_while_something_changes(fields: dict[str, object], seconds: float) -> None:
     world = World()
     world.frontend.models = {"a"}
-    world.ask(world.question(**fields))
+    world.ask(world.question(0, **fields))
     world.run(100)
     assert set(rounds(world)) == {seconds}
 
@@ -184,7 +184,7 @@ def test_first_failure_is_reported_at_once() -> None:
 def test_answer_is_believed_for_three_periods(fields: dict[str, object], seconds: float) -> None:
     world = World()
     world.frontend.models = {"a"}
-    question = world.question(**fields)
+    question = world.question(0, **fields)
     world.ask(question)
     world.run(0.1)
     world.frontend.fault = REFUSED
