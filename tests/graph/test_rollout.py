@@ -8,12 +8,20 @@ import pytest
 from hooks.graph.change.complete_sets import WorkerPods
 from hooks.graph.change.pacing import RolloutInSets, RolloutState
 from hooks.graph.change.room import LackOfRoom
+from hooks.graph.sync import prepare
 from hooks.ground import contract
 from hooks.ground.k8s.types import Manifest, annotations_of, name_of
 from hooks.language.versions import convert
 from hooks.wire.metacontroller.protocol import SyncAnswer
 from hooks.wire.policy.rollout_pace import RolloutPace
 from hooks.wire.policy.rollout_wishes import RolloutWishes
+from hooks.wire.prober.frontends import (
+    FrontendEntry,
+    FrontendOutcome,
+    FrontendReport,
+    FrontendState,
+    NamespaceReadiness,
+)
 from tests import make
 from tests.graph import test_grove as grove
 from tests.graph import test_worker_generation as generation
@@ -48,6 +56,13 @@ def counting(children: Iterable[Manifest], namespace: str, **counts: tuple[int, 
 def paces(answer: SyncAnswer) -> dict[str, str]:
     found = {name_of(one): annotations_of(one).get(contract.ANNOTATION_PACE, "") for one in answer.children}
     return {name: pace for name, pace in found.items() if pace}
+
+
+def unrouted(namespace: str) -> FrontendOutcome:
+    """What a frontend says that routes nothing to this Dynamo namespace yet."""
+    said = NamespaceReadiness(namespace=namespace, model="m", is_ready=False)
+    entry = FrontendEntry(address="http://10.0.0.1:8000", pod="f-1", state=FrontendState.ANSWERED, namespaces=(said,))
+    return FrontendOutcome(report=FrontendReport(entries=(entry,)))
 
 
 def namespaces(answer: SyncAnswer) -> dict[str, str]:
@@ -89,6 +104,11 @@ def test_status_follows_a_rollout_to_its_end() -> None:
         generation.remark(read)
     )
     assert paces(read) == {"g-decode": "4/6", "g-prefill": "3/4"}
+    request = make.sync_request(make.graph(CHANGED), rolling, [*some, *left])
+    held = prepare(request, make.facts()).finish(unrouted(f"{BASE}-{new}"))
+    assert paces(held) == {"g-decode": "5/6", "g-prefill": "3/4"}, "as if no new pod were ready"
+    assert "(5 of decode, 3 of prefill) until every frontend routes to the new generation" in generation.remark(held)
+    assert paces(prepare(request, make.facts()).finish(unrouted("another"))) == paces(read)
 
     half = counting(rolling, f"{BASE}-{new}", prefill=(3, 3, 3))
     late = generation.ask(CHANGED, half)
