@@ -45,6 +45,7 @@ from hooks.wire.metacontroller.parent_key import make_parent_key
 from hooks.wire.metacontroller.protocol import CustomizeRequest, RelatedRule, SyncAnswer, SyncRequest
 from hooks.wire.policy.applied_condition import Applied, judge_deviations
 from hooks.wire.policy.new_defaults import build_held_condition
+from hooks.wire.policy.set_back import set_back_services
 from hooks.wire.prober.frontends import NOT_ASKED, FrontendOutcome, FrontendQuestion
 
 _RESYNC_SECONDS = 5
@@ -132,9 +133,10 @@ def _answer(
         explained=explained,
     )
     reads = plan_reads(request, plan, progress, seen=seen, facts=facts)
+    children = set_back_services(planned.children, request)
     return SyncAnswer(
         children=add_revisions(
-            planned.children, request, make_parent_key(request.parent), suffix=planned.suffix, settings=facts.settings
+            children, request, make_parent_key(request.parent), suffix=planned.suffix, settings=facts.settings
         ),
         status=status,
         queries=reads.queries,

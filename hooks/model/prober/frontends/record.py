@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from hooks.model.prober.frontends.calls import FrontendAction, FrontendAnswer, FrontendCall, FrontendEnd
+from hooks.model.prober.messages import FrontendOffer
 from hooks.wire.prober.frontends import (
     AWAITED_SECONDS,
     MOST_MODELS,
@@ -88,6 +89,13 @@ class FrontendRecord:
             is_doubted=bool(self.gone),
         )
 
+    def find_offer(self, model: str, question: FrontendQuestion, now: float) -> FrontendOffer | None:
+        """Whether it offers a model; None if that is not known."""
+        is_offered = model in self.models
+        if self._find_state(question, now)[0] is not FrontendState.ANSWERED or (self.has_more and not is_offered):
+            return None
+        return FrontendOffer(pod=self.target.pod, is_offered=is_offered, age=now - self.answered)
+
     def next_action(self) -> tuple[FrontendAction, str]:
         """What it is asked for next, and about which model."""
         return (FrontendAction.READY, self.pending[0]) if self.pending else (FrontendAction.LIST, "")
@@ -117,9 +125,13 @@ class FrontendRecord:
 
     def hurry(self, question: FrontendQuestion, now: float) -> None:
         """Another question: if it wants an answer soon, the next round is not later than that."""
-        is_waiting = self.next_at < float("inf")
-        if is_waiting and self._is_restless(question) and self.failures <= _FEW_FAILURES:
-            self.next_at = min(self.next_at, max(now, self.began + self._find_period(question, now)))
+        if self._is_restless(question):
+            self.ask_soon(now, self._find_period(question, now))
+
+    def ask_soon(self, now: float, period: float = SOON_SECONDS) -> None:
+        """Begin the next round so long after the last one at the latest, if it answers."""
+        if self.next_at < float("inf") and self.failures <= _FEW_FAILURES:
+            self.next_at = min(self.next_at, max(now, self.began + period))
 
     def _take_list(self, answer: FrontendAnswer, question: FrontendQuestion, now: float) -> None:
         if answer.outcome is not FrontendEnd.OK:
