@@ -30,7 +30,7 @@ BUDGETS = {
     ),
     "prober": Budget(
         modules=("hooks.server.commands.prober", "hooks.server.prober.app"),
-        lines=9_900,
+        lines=10_000,
         reason="It loads none of the hooks, but the map in `hooks/__init__.py`. It calls engines, and asks frontends.",
     ),
 }

@@ -171,12 +171,12 @@ first resource to the rule. */ -}}
 {{- $grove := hasKey (include "dynamo-hooks.optionalKinds" . | fromYaml) "grove" -}}
 {{- $on := dict -}}
 {{- $_ := set $on "events" (ne (include "dynamo-hooks.switch" $settings.effectEvents) "off") -}}
-{{- $writesBack := ne (include "dynamo-hooks.switch" $settings.effectWriteBack) "off" -}}
-{{- $_ := set $on "dynamographdeployments" (or $writesBack (ne (include "dynamo-hooks.switch" $settings.serving) "off")) -}}
+{{- $asks := ne (include "dynamo-hooks.switch" $settings.serving) "off" -}}
+{{- $_ := set $on "dynamographdeployments" (or $asks (ne (include "dynamo-hooks.switch" $settings.effectWriteBack) "off")) -}}
 {{- $scales := and $grove (ne (include "dynamo-hooks.switch" $settings.effectScale) "off") -}}
 {{- $_ := set $on "podcliques/scale" $scales -}}
 {{- $_ := set $on "podcliques" $scales -}}
-{{- $any := or $scales (get $on "events") $writesBack (include "dynamo-hooks.dropsKeys" .) -}}
+{{- $any := or $scales (get $on "events") (get $on "dynamographdeployments") (include "dynamo-hooks.dropsKeys" .) -}}
 {{- $_ := set $on "dynamocomponentdeployments" $any -}}
 {{- range $key := list "pods" "dynamomodels" -}}
 {{- $_ := set $on $key (eq ($settings.engineAddresses | default "pods") "pods") -}}

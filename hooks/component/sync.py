@@ -28,6 +28,7 @@ from hooks.wire.metacontroller.plan_cache import cached_by_parent
 from hooks.wire.metacontroller.protocol import CustomizeRequest, RelatedRule, SyncAnswer, SyncRequest
 from hooks.wire.policy.applied_condition import judge_deviations
 from hooks.wire.policy.rendering_mark import digest_component
+from hooks.wire.policy.set_back import set_back_services
 
 
 def sync(request: SyncRequest, facts: Facts) -> SyncAnswer:
@@ -122,7 +123,7 @@ def _render(request: SyncRequest, parent_key: bytes, seen: ObservedComponent, fa
     reported = report(request, plan, progress, seen=seen, warnings=warnings, now=facts.now)
     reads = plan_reads(request, _read(parent_key)[0], plan, progress, seen=seen, facts=facts)
     return SyncAnswer(
-        children=built.children,
+        children=set_back_services(built.children, request),
         status=reported.status,
         effects=build_change_events(request, reported.status),
         resync_after_seconds=min((one for one in (reported.resync_after_seconds, reads.seconds) if one), default=0.0),

@@ -15,6 +15,7 @@ from hooks.ground.errors import InvalidSpec, LeaveAlone, ProberUnavailable
 from hooks.ground.k8s import kinds
 from hooks.ground.k8s.conditions import READY, find_condition, is_true
 from hooks.ground.k8s.deadlines import seconds_left
+from hooks.ground.k8s.messages import list_names
 from hooks.ground.k8s.types import Json
 from hooks.ground.settings.facts import Facts
 from hooks.language.api.base import parse_parent
@@ -22,15 +23,14 @@ from hooks.language.api.model import Model
 from hooks.model.plan.evidence import build_load_request
 from hooks.model.plan.model import ModelPlan, plan_model
 from hooks.model.prober.messages import Adapter, AdapterPhase, LoadReport, LoadRequest
+from hooks.model.report.endpoints import EndpointStatus, observe_reported
 from hooks.model.report.events import build_change_events, build_unload_failed_event, build_unloaded_event
-from hooks.model.report.status import EndpointStatus, ModelReason, build_status, observe_endpoints
+from hooks.model.report.status import ModelReason, build_status
 from hooks.model.seen.pod_addresses import NamedAddress, Verdicts
 from hooks.wire.metacontroller.protocol import CustomizeRequest, RelatedRule, SyncAnswer, SyncRequest
 from hooks.wire.metacontroller.stored_status import is_stored
 from hooks.wire.policy import identity
 
-_MAX_NAMES = 10
-"""Pods named in one message."""
 _RECORD_SECONDS = 0.2
 """After a wanted adapter was first written into the status, the next sync comes soon: only then it is loaded."""
 _CONFIRM_SECONDS = 3.0
@@ -90,16 +90,16 @@ def sync(call: ModelCall, report: LoadReport | None) -> SyncAnswer:
         raise ProberUnavailable("the prober was not asked about the model's adapters; check that its container runs")
     if report is not None and report.starting and _status_knows_more(request.status, plan, report):
         raise LeaveAlone("the prober started a moment ago and has not called every engine yet", retry_after=1)
-    endpoints = observe_endpoints(plan, report, facts.now)
+    reported = observe_reported(plan, report, facts.now)
     records = _next_records(plan, report)
-    status = build_status(plan, endpoints, records, previous=request.status, now=facts.now)
+    status = build_status(plan, reported, records, previous=request.status, now=facts.now)
     return SyncAnswer(
         status=status,
         effects=build_change_events(request, status, plan.model.spec.base_model_name),
         resync_after_seconds=_confirm(
             status, request, _next_sync(plan, report, status, facts), is_settled=_is_settled(plan, report)
         ),
-        notes=_build_notes(plan, endpoints),
+        notes=_build_notes(plan, reported.endpoints),
         problems=plan.problems,
     )
 
@@ -150,8 +150,8 @@ def _next_sync(plan: ModelPlan, report: LoadReport | None, status: Mapping[str, 
         return 0
     if report is not None and plan.adapter is not None and plan.adapter not in plan.records[:1]:
         return _RECORD_SECONDS
-    is_ready = is_true(status["conditions"], READY)
-    if _is_settled(plan, report) and (is_ready or not is_refused):
+    is_ready, is_awaited = is_true(status["conditions"], READY), _ready_reason(status) == ModelReason.NOT_OFFERED
+    if _is_settled(plan, report) and not is_awaited and (is_ready or not is_refused):
         return renewal if plan.adapter is not None or is_refused else 0
     age = 0.0 if is_ready else _age(_transition_time(status), facts.now)
     return min(renewal, max(_FIRST_RESYNC, age / _RESYNC_DIVISOR))
@@ -187,14 +187,9 @@ def _build_notes(plan: ModelPlan, endpoints: tuple[EndpointStatus, ...]) -> tupl
     doubted = [f"{one.name} ({one.doubt})" for one in plan.engines.doubted]
     return (
         *(f"{count} endpoint(s) {phase}" for phase, count in sorted(counts.items())),
-        *([f"endpoints without an engine's address: {_list_names(refused)}"] if refused else []),
-        *([f"endpoints with an unchecked address: {_list_names(doubted)}"] if doubted else []),
+        *([f"endpoints without an engine's address: {list_names(refused)}"] if refused else []),
+        *([f"endpoints with an unchecked address: {list_names(doubted)}"] if doubted else []),
     )
-
-
-def _list_names(names: list[str]) -> str:
-    more = len(names) - _MAX_NAMES
-    return f"{', '.join(names[:_MAX_NAMES])}{f' and {more} more' if more > 0 else ''}"
 
 
 def finalize(call: ModelCall, report: LoadReport | None) -> SyncAnswer:
@@ -217,10 +212,10 @@ def finalize(call: ModelCall, report: LoadReport | None) -> SyncAnswer:
         raise ProberUnavailable(
             "the prober was not asked to unload the model's adapters; check that its container runs"
         )
-    endpoints = observe_endpoints(plan, report, facts.now)
-    status = build_status(plan, endpoints, plan.records, previous=request.status, now=facts.now, is_unloading=True)
+    reported = observe_reported(plan, report, facts.now)
+    status = build_status(plan, reported, plan.records, previous=request.status, now=facts.now, is_unloading=True)
     return SyncAnswer(
-        status=status, resync_after_seconds=min(_FIRST_RESYNC, remaining), notes=_build_notes(plan, endpoints)
+        status=status, resync_after_seconds=min(_FIRST_RESYNC, remaining), notes=_build_notes(plan, reported.endpoints)
     )
 
 
@@ -237,7 +232,7 @@ def _give_up(request: SyncRequest, plan: ModelPlan, report: LoadReport | None) -
     if not silent:
         note = f"unloaded from {count} endpoint(s), as the last status says"
         return SyncAnswer(finalized=True, effects=(build_unloaded_event(request, count),), notes=(note,))
-    note = f"gave up unloading {', '.join(plan.former)} at the deadline; no answer from {_list_names(silent)}"
+    note = f"gave up unloading {', '.join(plan.former)} at the deadline; no answer from {list_names(silent)}"
     return SyncAnswer(finalized=True, effects=(build_unload_failed_event(request, note),), notes=(note,))
 
 

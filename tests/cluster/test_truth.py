@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
+from hooks.ground import contract
 from tests.cluster.api_client import ApiClient, wait_for
+from tests.cluster.audit import Audit
 from tests.cluster.dynamo import (
     COMPONENT,
     DYNAMO,
@@ -16,6 +18,7 @@ from tests.cluster.dynamo import (
     load_example,
     running_controllers,
     the_graph,
+    wait_for_silence,
     wait_until_ready,
 )
 from tests.cluster.programs import HttpServer
@@ -108,6 +111,32 @@ def test_autoscaler_of_a_deployment_is_named_until_it_is_deleted(api: ApiClient)
     assert ready(api, COMPONENT, FRONTEND, "Applied")["reason"] == "AsWanted"
     assert len(warnings(api, COMPONENT, FRONTEND, "Differs")) == 1
     api.delete(DYNAMO, GRAPH, NAME)
+
+
+def test_service_that_sends_its_clients_elsewhere_is_set_back(api: ApiClient, audit: Audit) -> None:
+    api.create(load_example(NAME), strict=True)
+    wait_until_ready(api, NAME)
+    elsewhere = {"type": "ExternalName", "externalName": "elsewhere.example"}
+    for hand in ({"publishNotReadyAddresses": True}, elsewhere):
+        api.patch("v1", "Service", FRONTEND, {"spec": hand})
+        wait_for(lambda: ready(api, COMPONENT, FRONTEND, "Applied")["reason"] == "Changed", "Applied says it")
+        wait_for(lambda: is_set_back(api, FRONTEND), "the Service is set back")
+        wait_for(lambda: ready(api, COMPONENT, FRONTEND, "Applied")["reason"] == "AsWanted", "it is over")
+        wait_until_ready(api, NAME)
+    mark = wait_for_silence(audit)
+    api.patch("v1", "Service", FRONTEND, {"metadata": {"annotations": {"test/touched": "yes"}}})
+    wait_for_silence(audit)
+    assert audit.writes(mark) == [], "nothing is written again and again"
+    api.delete(DYNAMO, GRAPH, NAME)
+
+
+def is_set_back(api: ApiClient, name: str) -> bool:
+    """Whether a Service reaches ready pods alone, and nothing is left of what was wanted for a moment."""
+    service = api.get("v1", "Service", name)
+    assert service is not None
+    spec, applied = service["spec"], service["metadata"]["annotations"][contract.ANNOTATION_LAST_APPLIED]
+    is_unready = "publishNotReadyAddresses" in spec
+    return spec["type"] == "ClusterIP" and bool(spec["clusterIP"]) and not is_unready and '"type"' not in applied
 
 
 def test_service_whose_name_somebody_else_has_is_told(api: ApiClient) -> None:

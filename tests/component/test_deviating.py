@@ -7,12 +7,14 @@ from typing import Any
 import pytest
 
 from hooks.ground import contract
+from hooks.ground.k8s.service_routes import find_rerouted
 from hooks.ground.k8s.types import Manifest
 from hooks.wire.metacontroller.effects import Event
 from hooks.wire.metacontroller.protocol import SyncAnswer
 from hooks.wire.policy.deviation_age import GRACE_SECONDS
+from hooks.wire.world.merge import apply_update
 from tests import make
-from tests.component.render import answer
+from tests.component.render import answer, only
 from tests.component.test_explain import unschedulable
 from tests.component.test_sync import SPEC, TYPES, conditions, running
 
@@ -177,3 +179,41 @@ def test_component_whose_deployment_an_autoscaler_scales_says_so_until_it_is_ove
     assert events == ["RollingOut", "Differs"]
     over = answer(parent, children, facts=make.facts(make.NOW + timedelta(seconds=61)))
     assert (conditions(over)["Ready"]["status"], conditions(over)["Applied"]["reason"]) == ("True", "AsWanted")
+
+
+HANDS = {
+    "another name": {"type": "ExternalName", "externalName": "elsewhere.example"},
+    "unready pods": {"publishNotReadyAddresses": True},
+}
+
+
+@pytest.mark.parametrize("hand", HANDS.values(), ids=list(HANDS))
+def test_service_that_sends_its_clients_elsewhere_is_told_and_set_back(hand: dict[str, Any]) -> None:
+    parent, children = make.component("c", "g", **SPEC), running()
+    assert conditions(answer(parent, children))["Applied"]["status"] == "True"
+    edited = [{**c, "spec": {**c["spec"], **hand}} if c["kind"] == "Service" else c for c in children]
+    given = answer(parent, edited)
+    found = conditions(given)
+    assert (found["Applied"]["reason"], found["Ready"]["status"]) == ("Changed", "False")
+    assert f"spec.{next(iter(hand))} is" in found["Applied"]["message"]
+    live, wanted = only(edited, "Service"), only(given.children, "Service")
+    back = apply_update(live, wanted)
+    assert find_rerouted({}, back["spec"]) == {}
+    settled = [{**back, "spec": _stored(back["spec"])} if c["kind"] == "Service" else c for c in children]
+    again = answer(parent, settled)
+    assert only(again.children, "Service") == only(answer(parent, children).children, "Service"), "left out again"
+    assert conditions(again)["Applied"]["status"] == "Unknown"
+    assert "not yet applied" in conditions(again)["Applied"]["message"]
+
+
+def _stored(spec: dict[str, Any]) -> dict[str, Any]:
+    """As the API server stores it, which leaves out what is false."""
+    return {key: value for key, value in spec.items() if value is not False}
+
+
+def test_service_that_more_than_the_cluster_reaches_stays() -> None:
+    parent, children = make.component("c", "g", **SPEC), running()
+    opened = [{**c, "spec": {**c["spec"], "type": "LoadBalancer"}} if c["kind"] == "Service" else c for c in children]
+    given = answer(parent, opened)
+    assert conditions(given)["Applied"]["status"] == "True"
+    assert given.children is answer(parent, children).children, "the same objects, with their JSON"

@@ -77,6 +77,16 @@ def test_component_edited_by_hand_makes_the_graph_unready() -> None:
     assert "(spec.replicas is 7, wanted 1)" in late
 
 
+def test_service_of_a_model_that_has_unready_pods_is_set_back() -> None:
+    edited = changed(settled(), "Service", publishNotReadyAddresses=True)
+    given = world.ask(GRAPH, edited)
+    assert world.condition(given, "Applied")["reason"] == "Changed"
+    assert "spec.publishNotReadyAddresses is true, wanted false" in world.ready(given)["message"]
+    (name,) = world.names(edited, "Service")
+    assert world.child(given.children, "Service", name)["spec"]["publishNotReadyAddresses"] is False
+    assert "publishNotReadyAddresses" not in world.child(settled(), "Service", name)["spec"]
+
+
 def test_replicas_of_an_adapter_are_the_wanted_ones() -> None:
     children = settled()
     scaled = changed(children, "DynamoGraphDeploymentScalingAdapter", replicas=3)

@@ -365,6 +365,14 @@ def _other_selector(child: Manifest) -> dict[str, Any]:
     return {"spec": {"selector": dict.fromkeys(child["spec"].get("selector", {}), "another")}}
 
 
+def _elsewhere(_child: Manifest) -> dict[str, Any]:
+    return {"spec": {"type": "ExternalName", "externalName": "elsewhere.example"}}
+
+
+def _unready_pods(_child: Manifest) -> dict[str, Any]:
+    return {"spec": {"publishNotReadyAddresses": True}}
+
+
 def _other_rules(_child: Manifest) -> dict[str, Any]:
     return {"rules": []}
 
@@ -379,7 +387,7 @@ _HAND_EDITS: Mapping[GroupVersionKind, tuple[Callable[[Manifest], dict[str, Any]
     kinds.DEPLOYMENT: (_other_label, _other_replicas, _other_image),
     contract.COMPONENT: (_other_label, _other_replicas, _other_image_of_component),
     kinds.POD_CLIQUE_SET: (_other_image_of_cliques,),
-    kinds.SERVICE: (_other_label, _other_selector),
+    kinds.SERVICE: (_other_label, _other_selector, _elsewhere, _unready_pods),
     kinds.LEADER_WORKER_SET: (_other_label, _other_replicas),
     kinds.ROLE: (_other_rules,),
 }

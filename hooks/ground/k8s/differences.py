@@ -13,6 +13,7 @@ from hooks.ground.k8s import kinds
 from hooks.ground.k8s.messages import one_line
 from hooks.ground.k8s.private_fields import PAIR_LISTS, SECRET_FIELDS
 from hooks.ground.k8s.quantities import canonical_quantity
+from hooks.ground.k8s.service_routes import find_rerouted
 from hooks.ground.k8s.types import Json, ReadManifest
 from hooks.ground.problems import HERE, FieldPath, Key
 
@@ -74,16 +75,21 @@ def _find_in_object(wanted: ReadManifest, live: ReadManifest) -> Iterator[_Found
     for key in sorted(wanted.keys() - _NOT_COMPARED):
         path = HERE / key
         if (wanted["kind"], key) == (kinds.SERVICE.kind, "spec"):
-            yield from _find_in_selector(wanted[key], live.get(key), path)
+            yield from _find_in_service(wanted[key], live.get(key) or {}, path)
         yield from _find(wanted[key], live.get(key), path)
     for key in _METADATA:
         if ours := wanted["metadata"].get(key):
             yield from _find(ours, live["metadata"].get(key) or {}, HERE / "metadata" / key)
 
 
-def _find_in_selector(wanted: Json, live: Json, path: FieldPath) -> Iterator[_Found]:
-    """A Service's selector, which a further key changes; no controller removes such a key."""
-    ours, theirs = wanted.get("selector"), (live or {}).get("selector")
+def _find_in_service(wanted: Json, live: Json, path: FieldPath) -> Iterator[_Found]:
+    """Where a Service sends its clients elsewhere: by its type, or by a further key of its selector.
+
+    No controller removes such a key.
+    """
+    for key, right in find_rerouted(wanted, live).items():
+        yield path / key, right, live[key]
+    ours, theirs = wanted.get("selector"), live.get("selector")
     if ours != theirs:
         yield path / "selector", ours, theirs
 

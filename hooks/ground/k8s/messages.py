@@ -1,6 +1,7 @@
 """Parts of messages: other programs' texts as one short line, URLs without passwords, and the names of JSON types."""
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 _USER_OF_URL = re.compile(r"://[^/@\s\"'\\]+@")
@@ -19,6 +20,12 @@ def one_line(text: str, limit: int) -> str:
     """The text on one line, without control characters, at most `limit` characters long."""
     line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
     return line if len(line) <= limit else f"{line[: limit - 1]}…"
+
+
+def list_names(names: Sequence[str], most: int = 10) -> str:
+    """`a, b and 3 more`: the names, at most so many of them."""
+    more = len(names) - most
+    return f"{', '.join(names[:most])}{f' and {more} more' if more > 0 else ''}"
 
 
 def without_user(text: str) -> str:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from hooks.ground.k8s.types import Json
 from hooks.model.plan.model import ModelPlan
-from hooks.model.prober.messages import AdapterPhase, EngineTarget, LoadRequest
+from hooks.model.prober.messages import MOST_GRAPHS, AdapterPhase, EngineTarget, LoadRequest
 from hooks.model.seen.observe import EnginePod
 
 _NOTHING_UNDER_WAY = frozenset(
@@ -56,6 +56,7 @@ def build_load_request(plan: ModelPlan, status: Mapping[str, Json]) -> LoadReque
         targets=tuple(
             _build_target(one, plan.entries.get((one.address, one.pod)), last) for one in plan.engines.called
         ),
+        graphs=plan.graphs[:MOST_GRAPHS] if plan.adapter is not None else (),
     )
 
 

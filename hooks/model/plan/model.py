@@ -28,7 +28,7 @@ class ModelPlan:
     If the spec has `problems`, the adapter is the last good one, so an invalid spec changes nothing that runs. It is
     None for base models, in a finalize, and if there is no good one. `records` are the adapters that this model loaded
     according to its status, the current one first. `entries` are the status's entries by address and pod. `to_check`
-    are the addresses that may be called only if they are those of their pods.
+    are the addresses that may be called only if they are those of their pods. `graphs` are those of the engines.
     """
 
     model: Model
@@ -40,6 +40,7 @@ class ModelPlan:
     former: tuple[str, ...]
     records: tuple[Adapter, ...]
     entries: Mapping[tuple[Json, Json], Mapping[str, Json]]
+    graphs: tuple[str, ...] = ()
 
     @property
     def has_work(self) -> bool:
@@ -77,6 +78,7 @@ def plan_model(request: SyncRequest, facts: Facts, *, finalizing: bool, verdicts
         former=wanted.former,
         records=wanted.records if refused else records,
         entries={(one.get("address"), one.get("podName")): one for one in request.status.get("endpoints") or ()},
+        graphs=observed.graphs,
     )
 
 

@@ -61,6 +61,8 @@ UNKNOWN_SOURCE = "unknown"
 """Stands for an unknown source; every source in a spec has a scheme."""
 
 Text = Annotated[str, msgspec.Meta(min_length=1)]
+MOST_GRAPHS = 16
+"""Graphs of a model whose frontends are asked about."""
 ENGINE_ADDRESS = r"http://([0-9.]+|\[[0-9a-fA-F:.]+\]):[0-9]{1,5}"
 """The base URL of a system server; its host is an IP address, never a name."""
 
@@ -110,7 +112,8 @@ class LoadRequest(_Message, frozen=True, dict=True, gc=True):
     """What one DynamoModel wants: `adapter` on every target, and none of the adapters in `former`, which it loaded.
 
     A request with a lower `generation` than another one with the same `uid` is outdated. `is_recorded`: the model's
-    status names the adapter first, so it may be loaded; until then the prober only lists.
+    status names the adapter first, so it may be loaded; until then the prober only lists. `graphs` are the names of
+    those graphs of the model's namespace to which the engines belong.
     """
 
     namespace: str
@@ -121,6 +124,7 @@ class LoadRequest(_Message, frozen=True, dict=True, gc=True):
     is_recorded: bool = True
     former: tuple[str, ...] = ()
     targets: tuple[EngineTarget, ...] = ()
+    graphs: Annotated[tuple[Text, ...], msgspec.Meta(max_length=MOST_GRAPHS)] = ()
 
     @cached_property
     def key(self) -> str:
@@ -144,14 +148,35 @@ class EndpointReport(_Message, frozen=True):
     left: tuple[str, ...] = ()
 
 
+class FrontendOffer(_Message, frozen=True):
+    """Whether a frontend offers the wanted adapter to clients, by its list of models `age` seconds ago."""
+
+    pod: str
+    is_offered: bool
+    age: float = 0.0
+
+
+class GraphOffer(_Message, frozen=True):
+    """What the frontends of a graph say that answer; those of which nothing is known are left out.
+
+    `chooses_by_adapter`: they send requests for an adapter only to workers that have it.
+    """
+
+    graph: str
+    frontends: tuple[FrontendOffer, ...] = ()
+    chooses_by_adapter: bool = False
+
+
 class LoadReport(_Message, frozen=True):
     """What the prober knows, in the order of the request's targets.
 
-    `starting`: the first request is recent, and some engine has not been called yet.
+    `starting`: the first request is recent, and some engine has not been called yet. `offers` are by graph what its
+    frontends say of the wanted adapter; a graph of which nothing is known is left out.
     """
 
     starting: bool = False
     endpoints: tuple[EndpointReport, ...] = ()
+    offers: tuple[GraphOffer, ...] = ()
 
 
 class Term(_Message, frozen=True):

@@ -1,18 +1,18 @@
 """The status of a DynamoModel: its engines and adapters as the prober reports them."""
 
 from collections.abc import Iterable, Mapping
-from datetime import datetime, timedelta
+from dataclasses import replace
+from datetime import datetime
 from enum import StrEnum
 
-import msgspec
-
 from hooks.ground import contract
-from hooks.ground.k8s.conditions import READY, Condition, format_time, merge_conditions
+from hooks.ground.k8s.conditions import READY, Condition, merge_conditions
 from hooks.ground.k8s.types import Json
 from hooks.ground.problems import join_texts
 from hooks.model.plan.model import ModelPlan
-from hooks.model.prober.messages import Adapter, AdapterPhase, EndpointReport, LoadReport
-from hooks.model.seen.observe import EnginePod
+from hooks.model.prober.messages import Adapter, AdapterPhase
+from hooks.model.report.endpoints import EndpointStatus, Reported
+from hooks.model.report.offering import explain_misses, explain_offers
 from hooks.wire.policy import identity
 from hooks.wire.policy.conditions import judge_spec
 
@@ -35,6 +35,8 @@ class ModelReason(StrEnum):
     LOAD_FAILED = "LoadFailed"
     """An engine cannot load the adapter; it is tried again when the spec changes, or rarely."""
     INVALID = "InvalidSpec"
+    NOT_OFFERED = "NotOffered"
+    """The engines have the adapter, and a frontend does not offer it to clients."""
     UNLOADING = "Unloading"
     """The model is being deleted, and its adapters are being unloaded."""
 
@@ -50,109 +52,9 @@ _WORST_FIRST = (
 _MAX_EXPLAINED = 3
 
 
-class EndpointStatus(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """An engine in the status; `phase` is None if no adapter is wanted on it.
-
-    A sync makes one for each engine, and a frozen dataclass would take ten times as long.
-    """
-
-    engine: EnginePod
-    ready: bool = False
-    phase: AdapterPhase | None = None
-    attempts: int = 0
-    last_error: str = ""
-    since: str = ""
-    source: str = ""
-
-    def to_json(self) -> dict[str, Json]:
-        """The entry in the status, without empty fields."""
-        engine = self.engine
-        pod = {"podName": engine.pod} if engine.pod else {}
-        entry: dict[str, Json] = {"address": engine.address, **pod, "ready": self.ready}
-        if self.phase is not None:
-            entry["phase"], entry["attempts"], entry["since"] = str(self.phase), self.attempts, self.since
-        if self.last_error:
-            entry["lastError"] = self.last_error
-        if self.source:
-            entry["source"] = self.source
-        return entry
-
-
-def observe_endpoints(plan: ModelPlan, report: LoadReport | None, now: datetime) -> tuple[EndpointStatus, ...]:
-    """One endpoint per engine; one that the prober has not called yet keeps its entry of the previous status.
-
-    Then come those whose addresses could not be checked, and last those that the prober does not call, each with the
-    reason.
-    """
-    reports = {entry.address: entry for entry in report.endpoints} if report else {}
-    is_same = plan.adapter is not None and plan.adapter in plan.records[:1]
-    called = tuple(
-        _observe_endpoint(
-            one, reports.get(one.address), plan.entries.get((one.address, one.pod), {}), now, is_same=is_same
-        )
-        for one in plan.engines.called
-    )
-    keeps_source = report is None or plan.adapter is None or _is_named(plan, plan.adapter.name)
-    doubted = (_observe_doubted(one, plan, now, keeps_source=keeps_source) for one in plan.engines.doubted)
-    refused = (EndpointStatus(engine=one, last_error=one.refusal) for one in plan.engines.refused)
-    return (*called, *doubted, *refused)
-
-
-def _is_named(plan: ModelPlan, name: str) -> bool:
-    """Whether the sources in the last status are those of an adapter of this name."""
-    return any(record.name == name for record in plan.records[:1])
-
-
-def _observe_doubted(engine: EnginePod, plan: ModelPlan, now: datetime, *, keeps_source: bool) -> EndpointStatus:
-    """The endpoint of an engine that is not called yet; the source that it has loaded is kept."""
-    before = plan.entries.get((engine.address, engine.pod), {})
-    phase = AdapterPhase.UNLOADING if plan.adapter is None else AdapterPhase.PENDING
-    return EndpointStatus(
-        engine=engine,
-        phase=phase,
-        last_error=engine.doubt,
-        since=(before.get("since") if before.get("phase") == phase else None) or format_time(now),
-        source=str(before.get("source", "")) if keeps_source else "",
-    )
-
-
-def _observe_endpoint(
-    engine: EnginePod, reported: EndpointReport | None, before: Mapping[str, Json], now: datetime, *, is_same: bool
-) -> EndpointStatus:
-    if reported is None:
-        return EndpointStatus(engine=engine)
-    if reported.phase is AdapterPhase.UNKNOWN and is_same and before.get("phase"):
-        return _read_endpoint(engine, before)
-    phase = AdapterPhase.PENDING if reported.phase is AdapterPhase.UNKNOWN else reported.phase
-    kept = before.get("since") if before.get("phase") == phase else None
-    return EndpointStatus(
-        engine=engine,
-        ready=phase.is_ready,
-        phase=phase,
-        attempts=reported.attempts,
-        last_error=reported.last_error,
-        since=kept or format_time(now - timedelta(seconds=reported.age)),
-        source=reported.source,
-    )
-
-
-def _read_endpoint(engine: EnginePod, entry: Mapping[str, Json]) -> EndpointStatus:
-    """The endpoint of an entry; a phase that another version of the hooks wrote counts as pending."""
-    phase = AdapterPhase(entry["phase"]) if entry["phase"] in set(AdapterPhase) else AdapterPhase.PENDING
-    return EndpointStatus(
-        engine=engine,
-        ready=bool(entry.get("ready")) and phase.is_ready,
-        phase=phase,
-        attempts=int(entry.get("attempts", 0)),
-        last_error=str(entry.get("lastError", "")),
-        since=str(entry.get("since", "")),
-        source=str(entry.get("source", "")),
-    )
-
-
 def build_status(
     plan: ModelPlan,
-    endpoints: tuple[EndpointStatus, ...],
+    reported: Reported,
     records: tuple[Adapter, ...],
     *,
     previous: Mapping[str, Json],
@@ -164,9 +66,11 @@ def build_status(
     Endpoints that the prober does not call are listed with the reason. They are no engines, so they do not count.
     """
     generation = plan.model.metadata.generation
-    called = tuple(endpoint for endpoint in endpoints if not endpoint.engine.refusal)
+    called, endpoints = reported.called, reported.endpoints
     engines, services = _judge_engines(plan, called)
     ready = _judge(plan, called, engines, is_unloading=is_unloading)
+    if plan.adapter is not None and not is_unloading and not plan.problems:
+        ready = _judge_offers(ready, reported, previous, now)
     current = [engines, services, ready, judge_spec(plan.problems)]
     unsupported = sum(e.phase is AdapterPhase.UNSUPPORTED for e in called)
     status: dict[str, Json] = {
@@ -266,6 +170,16 @@ def _judge(
     refused = _explain_refused(plan) if endpoints else []  # without endpoints, the message has them already
     explained = "; ".join((engines.message, *explain(endpoints), *refused))
     return Condition(type=READY, status="False", reason=reason, message=explained)
+
+
+def _judge_offers(ready: Condition, reported: Reported, previous: Mapping[str, Json], now: datetime) -> Condition:
+    """`Ready` by what the frontends offer: none of what the engines have is of use to a client without them."""
+    loaded = [one.since for one in reported.called if one.ready]
+    if ready.status == "True":
+        why = explain_offers(reported.offers, loaded, previous, now)
+        return Condition(type=READY, status="False", reason=ModelReason.NOT_OFFERED, message=why) if why else ready
+    misses = explain_misses(reported.offers) if loaded else ()
+    return replace(ready, message="; ".join((ready.message, *misses)))
 
 
 def _explain_pods(plan: ModelPlan, serving: list[EndpointStatus]) -> str:

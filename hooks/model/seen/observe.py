@@ -96,10 +96,14 @@ class SeenEndpoints:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ObservedModel:
-    """A model's endpoints, the number of their Services, and the claims of this and the other LoRA models."""
+    """A model's endpoints, the number of their Services, and the claims of this and the other LoRA models.
+
+    `graphs` are the graphs whose Services these are, sorted.
+    """
 
     endpoints: SeenEndpoints
     services: int
+    graphs: tuple[str, ...]
     own_claim: AdapterClaim
     other_claims: tuple[AdapterClaim, ...]
 
@@ -111,6 +115,7 @@ def observe(request: SyncRequest, base_model: str, settings: Settings) -> Observ
     return ObservedModel(
         endpoints=observe_endpoints(slices, settings.engine_port, settings.engine_addresses),
         services=len(services),
+        graphs=tuple(sorted({identity.owner_of_model_service(one, base_model) for one in services} - {""})),
         own_claim=read_claim(request.parent),
         other_claims=tuple(observe_claims(request)),
     )

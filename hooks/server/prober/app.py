@@ -44,7 +44,7 @@ def create_prober_app(
 
     @app.put("/v1/models/<namespace>/<name>")
     def put_model(namespace: str, name: str) -> Response:
-        return _take_request(dispatcher, namespace, name)
+        return _take_request(dispatcher, frontends, namespace, name)
 
     @app.put("/v1/term")
     def put_term() -> Response:
@@ -108,7 +108,7 @@ def _check_token(token: str) -> Response | None:
     return _text("the token is missing or wrong; give hooks and prober the same DYNAMO_PROBER_TOKEN", 401)
 
 
-def _take_request(dispatcher: Dispatcher, namespace: str, name: str) -> Response:
+def _take_request(dispatcher: Dispatcher, frontends: FrontendDispatcher, namespace: str, name: str) -> Response:
     try:
         body = request.get_data(cache=False)
         wanted = _parse_cached(body) if len(body) <= _CACHED_BYTES else read_message(body, LoadRequest)
@@ -118,6 +118,7 @@ def _take_request(dispatcher: Dispatcher, namespace: str, name: str) -> Response
         return _text(f"the body names the model {wanted.key}, the path {namespace}/{name}", 400)
     call_id = read_call_id(request.headers)
     report = dispatcher.ask(wanted, call_id.traceparent)
+    report = msgspec.structs.replace(report, offers=frontends.find_offers(wanted))
     if logger.isEnabledFor(logging.DEBUG):
         fields = {
             "sync_id": call_id.sync_id,

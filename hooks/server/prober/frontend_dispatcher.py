@@ -8,7 +8,7 @@ from prometheus_client import CollectorRegistry
 
 from hooks.model.prober.frontends.calls import FrontendAnswer, FrontendCall, FrontendEnd
 from hooks.model.prober.frontends.watch import FrontendWatch
-from hooks.model.prober.messages import Term
+from hooks.model.prober.messages import GraphOffer, LoadRequest, Term
 from hooks.server.prober.call_loop import CallLoop
 from hooks.server.prober.metrics import create_frontend_metrics
 from hooks.wire.prober.frontends import ChangedGraph, FrontendQuestion, FrontendReport, FrontendState
@@ -77,6 +77,18 @@ class FrontendDispatcher:
         """A graph's last question and what is known; None if there is none that is young enough."""
         with self._loop.changed:
             return self._watch.look_up(key, self._clock())
+
+    def find_offers(self, request: LoadRequest) -> tuple[GraphOffer, ...]:
+        """What the frontends of a model's graphs say of its adapter; graphs of which nothing is known are left out."""
+        if request.adapter is None or not request.graphs:
+            return ()
+        name, keys = request.adapter.name, [f"{request.namespace}/{graph}" for graph in request.graphs]
+        with self._loop.changed:
+            self._keep_term()
+            now = self._clock()
+            found = tuple(offer for key in keys if (offer := self._watch.find_offer(key, name, now)) is not None)
+            self._loop.changed.notify()
+        return found
 
     def keys(self) -> list[str]:
         """The graphs that are asked about."""

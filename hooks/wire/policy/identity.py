@@ -51,6 +51,14 @@ def model_service_name(owner: str, model: str) -> str:
     return fit_name(label if label[:1].isalpha() else f"m-{label}", 63 - len(suffix)) + suffix
 
 
+def owner_of_model_service(service: str, model: str) -> str:
+    """Whose headless Service of a base model has this name; empty if that cannot be told, as of a long name."""
+    owner = service.removesuffix(f"-model-{model_hash(model)}")
+    rest = owner.removeprefix("m-")
+    owner = rest if rest[:1].isdigit() else owner
+    return owner if owner != service and model_service_name(owner, model) == service else ""
+
+
 def discovery_account(graph: str) -> str:
     """ServiceAccount with which a graph's pods discover each other through the API server."""
     return f"{graph}-k8s-service-discovery"

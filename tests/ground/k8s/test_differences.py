@@ -130,6 +130,22 @@ def test_further_key_in_the_selector_of_a_service_is_a_difference() -> None:
     assert text == 'spec.selector is {"app":"a","more":"b"}, wanted {"app":"a"}'
 
 
+@pytest.mark.parametrize(
+    ("field", "live", "text"),
+    [
+        ("type", "ExternalName", 'spec.type is "ExternalName", wanted "ClusterIP"'),
+        ("type", "NodePort", ""),
+        ("type", "LoadBalancer", ""),
+        ("publishNotReadyAddresses", True, "spec.publishNotReadyAddresses is true, wanted false"),
+        ("publishNotReadyAddresses", False, ""),
+        ("sessionAffinity", "ClientIP", ""),
+    ],
+)
+def test_service_that_sends_its_clients_elsewhere_is_a_difference(field: str, live: Any, text: str) -> None:
+    service = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "s"}, "spec": {"selector": {"app": "a"}}}
+    assert found(f"spec/{field}", live, service) == text
+
+
 def test_no_message_has_a_value_of_a_secret() -> None:
     secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}, "data": {"key": "aGlkZGVu"}}
     assert found("data/key", "b3RoZXI=", secret) == "data[key] is not as wanted"

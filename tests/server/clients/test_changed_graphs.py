@@ -76,7 +76,11 @@ def changed(*names: str) -> tuple[ChangedGraph, ...]:
 def test_changed_graphs_get_the_time_and_nothing_else(writing: Writing) -> None:
     writing.prober.changes = changed("a", "b")
     writing.writer.push()
-    assert [writing.annotation(name) for name in "abc"] == ["2026-03-01T12:00:00Z", "2026-03-01T12:00:00Z", None]
+    assert [writing.annotation(name) for name in "abc"] == [
+        "2026-03-01T12:00:00.000+00:00",
+        "2026-03-01T12:00:00.000+00:00",
+        None,
+    ]
     assert writing.played.objects[f"{FOLDER}/a"]["spec"] == {"x": 1}
     assert [method for method, _ in writing.played.asked] == ["PATCH", "PATCH"]
     writing.prober.changes = ()
@@ -89,7 +93,7 @@ def test_graph_that_is_gone_or_another_one_is_left_and_the_rest_is_written(writi
     other = ChangedGraph(namespace="default", name="a", uid="former")
     writing.prober.changes = (other, *changed("gone", "c"))
     writing.writer.push()
-    assert (writing.annotation("a"), writing.annotation("c")) == (None, "2026-03-01T12:00:00Z")
+    assert (writing.annotation("a"), writing.annotation("c")) == (None, "2026-03-01T12:00:00.000+00:00")
 
 
 @pytest.mark.parametrize("state", [LeaseState(), LeaseState(url="http://10.0.0.9:8080")], ids=["nobody", "another"])

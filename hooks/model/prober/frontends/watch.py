@@ -13,9 +13,10 @@ from dataclasses import dataclass, field
 from hooks.model.prober.call_queue import CallQueue
 from hooks.model.prober.frontends.calls import FrontendAnswer, FrontendCall, write_key
 from hooks.model.prober.frontends.record import FrontendRecord
-from hooks.model.prober.messages import Term
+from hooks.model.prober.messages import GraphOffer, Term
 from hooks.model.prober.reconciler import FIRST_TERM, NotNow
 from hooks.wire.prober.frontends import (
+    LONGEST_AWAITED,
     QUESTION_SECONDS,
     TOLD_SECONDS,
     ChangedGraph,
@@ -98,6 +99,21 @@ class FrontendWatch:
         graph = self._graphs.get(key)
         return None if graph is None or _is_over(graph, now) else (graph.question, self._report(graph, now))
 
+    def find_offer(self, key: str, model: str, now: float) -> GraphOffer | None:
+        """What a graph's frontends say of a model; None if nothing is known. One that lacks it is asked again soon."""
+        graph = self._graphs.get(key)
+        if graph is None or _is_over(graph, now):
+            return None
+        found = {target: graph.records[target].find_offer(model, graph.question, now) for target in graph.records}
+        for target, offer in found.items():
+            if offer is not None and not offer.is_offered:
+                self._ask_soon(graph, target, now)
+        frontends = tuple(offer for target in graph.question.targets if (offer := found[target]) is not None)
+        if not frontends:
+            return None
+        chooses = graph.question.chooses_by_adapter
+        return GraphOffer(graph=graph.question.name, frontends=frontends, chooses_by_adapter=chooses)
+
     def keys(self, now: float) -> list[str]:
         """The graphs that are asked about, sorted."""
         return sorted(key for key, graph in self._graphs.items() if not _is_over(graph, now))
@@ -157,14 +173,23 @@ class FrontendWatch:
         wanted = dict.fromkeys(question.targets)
         for target in [target for target in graph.records if target not in wanted]:
             self._forget_target(graph, target)
-        graph.question, graph.asked = question, now
+        begins = question.is_awaited and not graph.question.is_awaited
+        graph.question, graph.asked, graph.told = question, now, float("-inf")
         graph.records = {target: graph.records.get(target) or FrontendRecord(target, now) for target in wanted}
         for target, record in graph.records.items():
             key = write_key(question.key, target)
             self._places[key] = graph, record
+            if question.is_awaited and (begins or not (record.has_answered or record.failures)):
+                record.awaited_until = now + LONGEST_AWAITED
             if self._queue.running.get(key) is None:
                 record.hurry(question, now)
                 self._queue.waiting.set(key, record.next_at)
+
+    def _ask_soon(self, graph: _Graph, target: FrontendTarget, now: float) -> None:
+        key, record = write_key(graph.question.key, target), graph.records[target]
+        if self._queue.running.get(key) is None:
+            record.ask_soon(now)
+            self._queue.waiting.set(key, record.next_at)
 
     def _take_due(self, now: float) -> Iterator[FrontendCall]:
         for key in self._queue.take(now):

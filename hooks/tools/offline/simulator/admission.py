@@ -27,7 +27,8 @@ def admit_built_in(resource: Resource, new: Manifest, old: Manifest | None) -> M
     default = _DEFAULTS.get(resource.kind.kind)
     if default is not None and "spec" in obj:
         obj = {**obj, "spec": default(obj["spec"], obj)}
-    for path in _IMMUTABLE.get(resource.kind.kind, ()) if old is not None else ():
+    is_fixed = old is not None and "ExternalName" not in {_at(one, "spec.type") for one in (obj, old)}
+    for path in _IMMUTABLE.get(resource.kind.kind, ()) if is_fixed else ():
         if _at(obj, path) != _at(old or {}, path):
             raise ApiError(
                 422, "Invalid", f"{resource.kind.kind} {obj['metadata']['name']}: {path}: field is immutable"
@@ -166,6 +167,8 @@ def _complete_job(spec: Spec, obj: Manifest) -> Spec:
 
 
 def _complete_service(spec: Spec, obj: Manifest) -> Spec:
+    if spec.get("type") == "ExternalName":
+        return {key: value for key, value in spec.items() if key not in _OF_CLUSTER_IPS}
     completed = {"type": "ClusterIP", "sessionAffinity": "None", "internalTrafficPolicy": "Cluster", **spec}
     serial = int(obj["metadata"]["uid"][:8], 16)
     completed.setdefault("clusterIP", f"127.96.{serial // 250 % 250}.{serial % 250 + 1}")
@@ -180,6 +183,10 @@ def _complete_service(spec: Spec, obj: Manifest) -> Spec:
     if any(not 0 < port < 65536 for port, _ in taken):
         raise ApiError(422, "Invalid", f"Service {obj['metadata']['name']}: spec.ports: must be between 1 and 65535")
     return completed
+
+
+_OF_CLUSTER_IPS = frozenset({"clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy", "internalTrafficPolicy"})
+"""Fields that the API server takes from a Service that becomes an ExternalName."""
 
 
 def _complete_claim(spec: Spec, _obj: Manifest) -> Spec:
