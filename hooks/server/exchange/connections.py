@@ -13,7 +13,7 @@ import ssl
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 from requests.adapters import HTTPAdapter
@@ -128,11 +128,23 @@ class _TlsConnection(HTTPSConnection):
     def connect(self) -> None:
         """Connect, and shake hands."""
         if self.ssl_context is None:
-            self.ssl_context = create_urllib3_context(cert_reqs=resolve_cert_reqs(self.cert_reqs))
-            self.ssl_context.sslsocket_class = _TlsSocket
+            is_plain = resolve_cert_reqs(self.cert_reqs) is ssl.CERT_NONE and not (self.cert_file or self.ca_certs)
+            self.ssl_context = _share_unverified() if is_plain else _make_context(self.cert_reqs)
         super().connect()
         if isinstance(self.sock, _TlsSocket):
             self.sock.most_bytes = self.most_bytes
+
+
+def _make_context(verifies: Any) -> ssl.SSLContext:
+    context = create_urllib3_context(cert_reqs=resolve_cert_reqs(verifies))
+    context.sslsocket_class = _TlsSocket
+    return context
+
+
+@lru_cache(maxsize=1)
+def _share_unverified() -> ssl.SSLContext:
+    """The settings of all connections without certificates: one for each would take 50 KB."""
+    return _make_context(ssl.CERT_NONE)
 
 
 class _PlainPool(HTTPConnectionPool):

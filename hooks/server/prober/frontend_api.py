@@ -30,6 +30,7 @@ _WANTS_CERTIFICATE = frozenset(
     }
 )
 """What a server sends that got no client certificate, by its version of TLS."""
+_ENDS_TLS = "it ends the TLS connection, as one does that wants a client certificate"
 _NO_ROUTE = frozenset({errno.EHOSTUNREACH, errno.ENETUNREACH})
 _CLOSED = frozenset({errno.ECONNRESET, errno.EPIPE})
 
@@ -101,8 +102,9 @@ def _judge_failure(unanswered: Unanswered, call: FrontendCall) -> FrontendAnswer
     if unanswered.is_late:
         return FrontendAnswer(outcome=FrontendEnd.TIMEOUT, error=f"it did not answer within {call.timeout:g} s")
     if isinstance(cause, ssl.SSLError):
-        is_wanted = cause.reason in _WANTS_CERTIFICATE
-        error = "it wants a client certificate" if is_wanted else "no TLS connection to it comes about"
+        # Whether the alert is read, or the end of the connection is seen first, is chance: both are one error.
+        is_wanted = cause.reason in _WANTS_CERTIFICATE or isinstance(cause, ssl.SSLEOFError)
+        error = _ENDS_TLS if is_wanted else "no TLS connection to it comes about"
         return FrontendAnswer(outcome=FrontendEnd.TLS, error=error)
     return FrontendAnswer(outcome=FrontendEnd.UNREACHABLE, error=_describe_cause(cause))
 
