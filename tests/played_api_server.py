@@ -78,6 +78,8 @@ class PlayedApiServer:
             return _refuse(404)
         if body.get("metadata", {}).get("resourceVersion") not in {None, self._version_of(path)}:
             return _refuse(409)
+        if body.get("metadata", {}).get("uid") not in {None, self.objects[path].get("metadata", {}).get("uid")}:
+            return _refuse(409)
         self.put(path, _merge(self.objects[path], body))
         return _tell(self.objects[path])
 

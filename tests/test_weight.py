@@ -30,8 +30,8 @@ BUDGETS = {
     ),
     "prober": Budget(
         modules=("hooks.server.commands.prober", "hooks.server.prober.app"),
-        lines=8_350,
-        reason="It loads none of the hooks, but the map in `hooks/__init__.py`.",
+        lines=10_000,
+        reason="It loads none of the hooks, but the map in `hooks/__init__.py`. It calls engines, and asks frontends.",
     ),
 }
 """Raise a number only together with its reason; lower it where code went."""

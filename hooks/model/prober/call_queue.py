@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Generic, Protocol, TypeVar
 
 
-class Call(Protocol):
+class _Call(Protocol):
     """A call under way: to whom, when it started, and its timeout in seconds."""
 
     @property
@@ -21,7 +21,7 @@ class Call(Protocol):
         """Seconds."""
 
 
-_C = TypeVar("_C", bound=Call)
+_C = TypeVar("_C", bound=_Call)
 
 
 class Timetable:

@@ -27,7 +27,7 @@ _GONE = (HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT)
 
 
 @dataclass(slots=True, kw_only=True)
-class ChangedGraphs:
+class ChangedGraphWriter:
     """Writes changed graphs while the own prober acts."""
 
     server: ApiServer
@@ -85,10 +85,10 @@ class ChangedGraphs:
         moment = self.now().isoformat(timespec="milliseconds")
         annotations = {contract.ANNOTATION_SERVING_CHANGED: moment}
         change = {"metadata": {**({"uid": graph.uid} if graph.uid else {}), "annotations": annotations}}
-        conversation.ask("PATCH", f"{path}?fieldManager=dynamo-hooks", change, also=_GONE)
+        conversation.ask("PATCH", path, change, also=_GONE)
 
 
-def find_changed_graphs(settings: Settings, prober: ActingProber) -> ChangedGraphs | None:
+def find_graph_writer(settings: Settings, prober: ActingProber) -> ChangedGraphWriter | None:
     """What writes changed graphs in this pod's cluster; None if no frontend is asked, or without an API server."""
     server = ApiServer.in_cluster() if settings.serving != "off" else None
-    return None if server is None else ChangedGraphs(server=server, own=prober.own, turns=prober.turns)
+    return None if server is None else ChangedGraphWriter(server=server, own=prober.own, turns=prober.turns)

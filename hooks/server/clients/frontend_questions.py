@@ -36,7 +36,7 @@ Raises `ProberUnavailable`, or `LeaveAlone` while no prober acts.
 """
 
 
-class Prepared(Protocol):
+class PreparedSync(Protocol):
     """What a hook has decided before it asks; `question` is None if there is nobody to ask."""
 
     @property
@@ -59,7 +59,9 @@ class FrontendQuestions:
     check: CheckAddresses
     can_push: bool = False
 
-    def between(self, prepare: Callable[[SyncRequest, Facts], Prepared]) -> Callable[[SyncRequest, Facts], SyncAnswer]:
+    def between(
+        self, prepare: Callable[[SyncRequest, Facts], PreparedSync]
+    ) -> Callable[[SyncRequest, Facts], SyncAnswer]:
         """The hook that asks before it ends, if it has a question; its answer says what it was made from."""
 
         def sync(request: SyncRequest, facts: Facts) -> SyncAnswer:

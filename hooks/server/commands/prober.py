@@ -11,6 +11,7 @@ from urllib3.exceptions import InsecureRequestWarning
 
 from hooks.ground.settings import Settings
 from hooks.model.prober.engine_rules import EngineRules
+from hooks.model.prober.frontends.watch import MOST_CALLS
 from hooks.model.prober.limits import Limits
 from hooks.model.prober.reconciler import FIRST_TERM, NO_TERM
 from hooks.server.clients.prober_token import TOKEN_VARIABLE
@@ -22,7 +23,7 @@ from hooks.server.commands.settings_options import (
     settings_option,
 )
 from hooks.server.prober.app import create_prober_app
-from hooks.server.prober.connections import open_engines
+from hooks.server.prober.connections import open_engines, open_frontends
 from hooks.server.prober.dispatcher import Dispatcher
 from hooks.server.prober.frontend_api import FrontendClient
 from hooks.server.prober.frontend_dispatcher import FrontendDispatcher
@@ -67,14 +68,18 @@ class _Server(BaseApplication):  # type: ignore[misc]  # gunicorn has no types
     def load(self) -> Flask:
         """Build the application, in the process that serves it."""
         limits = Limits.of(self._settings)
-        hosts = open_engines(raise_file_limit(), calls=3 * limits.max_calls)
+        files = raise_file_limit()
+        asked = open_frontends(files)
+        hosts = open_engines(files, calls=3 * limits.max_calls + MOST_CALLS + asked)
         dispatcher = Dispatcher(
             limits,
             functools.partial(perform, open_transport(hosts), rules=EngineRules.of(self._settings)),
             term=FIRST_TERM if self._settings.hook_replicas == 1 else NO_TERM,
         )
         frontends = FrontendDispatcher(
-            FrontendClient.open(self._settings.engine_addresses).perform, lambda: dispatcher.term
+            FrontendClient.open(self._settings.engine_addresses, asked).perform,
+            lambda: dispatcher.term,
+            dispatcher.metrics.registry,
         )
         disable_warnings(InsecureRequestWarning)  # like the kubelet, it verifies no frontend's certificate
         dispatcher.start()

@@ -11,7 +11,7 @@ import click
 from hooks.ground.settings import Settings, Switch
 from hooks.server.clients.acting_prober import ActingProber, set_up_prober
 from hooks.server.clients.api_server import ApiServer
-from hooks.server.clients.changed_graphs import ChangedGraphs, find_changed_graphs
+from hooks.server.clients.changed_graphs import ChangedGraphWriter, find_graph_writer
 from hooks.server.clients.inventory import find_counter, start_counting
 from hooks.server.clients.locks import Locks, set_up_locks
 from hooks.server.clients.model_reader import find_confirm
@@ -91,7 +91,7 @@ def serve(
         callers=callers,
         relay=relay,
         prober=prober,
-        changed=find_changed_graphs(settings, prober),
+        changed=find_graph_writer(settings, prober),
         drain_file=capacity.drain_file,
         revision=revision,
     )
@@ -126,7 +126,7 @@ class ServedHooks:
     callers: CallerToken | None
     relay: CallerToken | None
     prober: ActingProber
-    changed: ChangedGraphs | None
+    changed: ChangedGraphWriter | None
     drain_file: Path | None
     revision: str
 

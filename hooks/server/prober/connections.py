@@ -1,4 +1,4 @@
-"""How many connections to engines are kept open."""
+"""How many connections to engines and frontends are kept open."""
 
 import logging
 import resource
@@ -8,8 +8,14 @@ logger = logging.getLogger("hooks.model.prober")
 MOST_OPEN_ENGINES = 2048
 CONNECTIONS_PER_ENGINE = 2
 """One for lists, one for loads and unloads, because both may be under way at the same time."""
+MOST_OPEN_FRONTENDS = 4096
 _OWN_FILES = 128
 """Open files that are not connections to engines: logs, libraries, connections of hooks and of Prometheus."""
+
+
+def open_frontends(files: int) -> int:
+    """The number of frontends to each of which a connection is kept open: a quarter of the files that may be open."""
+    return MOST_OPEN_FRONTENDS if files == resource.RLIM_INFINITY else min(MOST_OPEN_FRONTENDS, files // 4)
 
 
 def open_engines(files: int, calls: int) -> int:

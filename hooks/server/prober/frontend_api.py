@@ -20,7 +20,6 @@ from hooks.server.exchange.connections import BoundedAdapter
 from hooks.server.exchange.http_client import MIB, Allowance, HttpClient, Reply, Unanswered, find_cause
 
 MAX_BODY_BYTES = MIB
-MOST_OPEN_FRONTENDS = 4096
 _HEADERS: Mapping[str, str] = {"Accept": "application/json"}
 _WANTS_CERTIFICATE = frozenset(
     {
@@ -45,7 +44,7 @@ class FrontendClient:
     """One large answer is in memory at a time as a document."""
 
     @classmethod
-    def open(cls, rule: AddressRule, hosts: int = MOST_OPEN_FRONTENDS) -> "FrontendClient":
+    def open(cls, rule: AddressRule, hosts: int) -> "FrontendClient":
         """A client that keeps connections to `hosts` frontends; like the kubelet it verifies no certificate."""
         transport = BoundedAdapter(MAX_BODY_BYTES, pool_connections=hosts, pool_maxsize=1)
         return cls(client=HttpClient(transport=transport, verify=False), rule=rule)

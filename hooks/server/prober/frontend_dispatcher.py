@@ -4,11 +4,14 @@ import random
 import time
 from collections.abc import Callable
 
+from prometheus_client import CollectorRegistry
+
 from hooks.model.prober.frontends.calls import FrontendAnswer, FrontendCall, FrontendEnd
 from hooks.model.prober.frontends.watch import FrontendWatch
 from hooks.model.prober.messages import GraphOffer, LoadRequest, Term
 from hooks.server.prober.call_loop import CallLoop
-from hooks.wire.prober.frontends import ChangedGraph, FrontendQuestion, FrontendReport
+from hooks.server.prober.metrics import create_frontend_metrics
+from hooks.wire.prober.frontends import ChangedGraph, FrontendQuestion, FrontendReport, FrontendState
 
 PerformFrontend = Callable[[FrontendCall], FrontendAnswer]
 """Makes one call to a frontend and waits for its answer; raises nothing."""
@@ -21,11 +24,12 @@ class FrontendDispatcher:
         self,
         perform: PerformFrontend,
         find_term: Callable[[], Term],
+        registry: CollectorRegistry,
         *,
         clock: Callable[[], float] = time.monotonic,
         draw: Callable[[], float] = random.random,
     ) -> None:
-        """Take the function that makes a call, what says the prober's term, a clock, and one for random numbers."""
+        """Take what makes a call, what says the prober's term, the metrics' registry, a clock, and random numbers."""
         self._watch = FrontendWatch()
         self._find_term, self._clock, self._draw = find_term, clock, draw
         self._loop = CallLoop(
@@ -36,6 +40,7 @@ class FrontendDispatcher:
             never_ended=FrontendAnswer(outcome=FrontendEnd.TIMEOUT, error="its answer never ended"),
             clock=clock,
         )
+        self._metrics = create_frontend_metrics(registry, self._count_states)
 
     def start(self) -> None:
         """Start to work in the background."""
@@ -106,5 +111,10 @@ class FrontendDispatcher:
     def _keep_term(self) -> None:
         self._watch.set_term(self._find_term())
 
+    def _count_states(self) -> dict[FrontendState, int]:
+        with self._loop.changed:
+            return self._watch.count_states(self._clock())
+
     def _finish(self, call: FrontendCall, answer: FrontendAnswer, now: float) -> None:
+        self._metrics.record_call(call, answer, now - call.started)
         self._watch.finish(call, answer, now, self._draw())

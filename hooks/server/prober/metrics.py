@@ -1,4 +1,4 @@
-"""Prometheus metrics of adapters and engine calls."""
+"""Prometheus metrics of adapters and engine calls, and of frontends."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -9,11 +9,14 @@ from prometheus_client.registry import Collector
 
 from hooks.model.prober.calls import EngineAnswer, EngineCall
 from hooks.model.prober.engine_record import PhaseChange
+from hooks.model.prober.frontends.calls import FrontendAnswer, FrontendCall
 from hooks.model.prober.messages import AdapterPhase
 from hooks.server.serving.process_metrics import BuildInfo
+from hooks.wire.prober.frontends import FrontendState
 
 _LOAD_SECONDS = (0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1800)
 _LOSS_SECONDS = (0.5, 1, 2.5, 5, 7.5, 10, 15, 30, 60)
+_FRONTEND_SECONDS = (0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 2, 3)
 _CALL_SECONDS = (0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 3, 10, 60, 600)
 
 
@@ -39,6 +42,52 @@ class _AdapterGauges(Collector):
         for phase, number in counts.items():
             phases.add_metric([phase.value], number)
         yield phases
+
+
+class _FrontendGauge(Collector):
+    """Counts the frontends that are asked, at each scrape."""
+
+    def __init__(self, count: Callable[[], Mapping[FrontendState, int]]) -> None:
+        self._count = count
+
+    def collect(self) -> Iterable[GaugeMetricFamily]:
+        """The gauge of frontends by state."""
+        states = GaugeMetricFamily("dynamo_prober_frontends", "Frontends of graphs by state.", labels=["state"])
+        for state, number in self._count().items():
+            states.add_metric([state.value], number)
+        yield states
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FrontendMetrics:
+    """The metrics of calls to frontends."""
+
+    calls: Counter
+    call_seconds: Histogram
+
+    def record_call(self, call: FrontendCall, answer: FrontendAnswer, seconds: float) -> None:
+        """Count a call to a frontend."""
+        self.calls.labels(call.action.value, answer.outcome.value).inc()
+        self.call_seconds.labels(call.action.value).observe(seconds)
+
+
+def create_frontend_metrics(
+    registry: CollectorRegistry, count: Callable[[], Mapping[FrontendState, int]]
+) -> FrontendMetrics:
+    """Register the metrics; `count` returns the number of frontends in each state."""
+    registry.register(_FrontendGauge(count))
+    return FrontendMetrics(
+        calls=Counter(
+            "dynamo_prober_frontend_requests_total", "Calls to frontends.", ("action", "outcome"), registry=registry
+        ),
+        call_seconds=Histogram(
+            "dynamo_prober_frontend_request_seconds",
+            "Seconds that a call to a frontend took.",
+            ("action",),
+            buckets=_FRONTEND_SECONDS,
+            registry=registry,
+        ),
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -47,7 +47,7 @@ def dispatcher() -> Iterator[Dispatcher]:
 @pytest.fixture
 def frontends(dispatcher: Dispatcher) -> Iterator[FrontendDispatcher]:
     """What asks frontends, which all refuse connections."""
-    frontends = FrontendDispatcher(refuse_connection, lambda: dispatcher.term)
+    frontends = FrontendDispatcher(refuse_connection, lambda: dispatcher.term, dispatcher.metrics.registry)
     frontends.start()
     yield frontends
     frontends.stop()

@@ -9,6 +9,7 @@ import orjson
 import pytest
 import yaml
 
+from hooks.graph import sync as graph
 from hooks.ground import contract
 from hooks.ground.k8s import kinds
 from hooks.ground.k8s.types import build_manifest, build_metadata
@@ -16,11 +17,14 @@ from hooks.ground.settings import parse_settings
 from hooks.ground.settings.facts import Facts
 from hooks.model.prober.messages import LoadReport
 from hooks.server.app import create_app
+from hooks.server.clients.frontend_questions import FrontendQuestions
 from hooks.server.clients.namespace_locks import NamespaceClaim
 from hooks.server.routes import Hook, respect_locks
+from hooks.server.serving.call_id import CallId
 from hooks.server.serving.web import ServedBy
 from hooks.wire.metacontroller.protocol import ObjectQuery, QueryAnswer, SyncAnswer, SyncRequest
 from hooks.wire.metacontroller.resting import Resting, RestingAnswers, is_at_rest
+from hooks.wire.prober.frontends import FrontendEntry, FrontendOutcome, FrontendQuestion, FrontendReport
 from tests import make
 from tests.hook_client import CONFIG_MAP, call, relating
 from tests.tools.offline.simulator.hooked import build_switchable
@@ -185,6 +189,44 @@ def test_parent_whose_namespace_is_locked_since_is_left_alone_though_its_answer_
     assert client.post("/graph/sync", data=body).status_code == 429
     held.clear()
     assert client.post("/graph/sync", data=body).status_code == 200
+
+
+def test_remembered_answer_is_given_only_while_frontends_say_the_same() -> None:
+    said, finished = [FrontendReport()], list[FrontendOutcome]()
+    asked: list[FrontendQuestion] = []
+
+    def ask(question: FrontendQuestion, _call_id: CallId) -> FrontendReport:
+        asked.append(question)
+        return said[0]
+
+    def finish(outcome: FrontendOutcome) -> SyncAnswer:
+        finished.append(outcome)
+        return SyncAnswer(status=STATUS, children=[CONFIG_MAP])
+
+    question = FrontendQuestion(namespace="default", name="g")
+    questions = FrontendQuestions(ask=ask, check=lambda _addresses: {})
+    hook = Hook(
+        kind=contract.GRAPH,
+        sync=questions.between(lambda _request, _facts: graph.Prepared(finish=finish, question=question)),
+        customize=relating,
+        rests=True,
+        still_holds=questions.still_holds,
+    )
+    client = create_app(SETTINGS, lambda: make.NOW, hooks={"graph": hook}).test_client()
+    body = call(parent=make.graph(status=STATUS))
+
+    def post(times: int) -> int:
+        before = len(finished)
+        for _ in range(times):
+            assert client.post("/graph/sync", data=body).status_code == 200
+        return len(finished) - before
+
+    assert post(4) == 2
+    assert asked == [question] * 4
+    said[0] = FrontendReport(entries=(FrontendEntry(address="http://10.0.0.1:8000", pod="f0", models=("a",)),))
+    assert post(4) == 2
+    assert finished[-1].report == said[0]
+    assert len(asked) > 8
 
 
 def test_remembered_answer_of_another_revision_is_not_given() -> None:

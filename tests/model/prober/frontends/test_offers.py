@@ -120,7 +120,7 @@ def list_base(_call: FrontendCall) -> FrontendAnswer:
 @pytest.fixture
 def dispatchers() -> Iterator[tuple[Dispatcher, FrontendDispatcher]]:
     engines = Dispatcher(Limits(), lambda _call: EngineAnswer(outcome=CallOutcome.OK, names=frozenset({"a"})))
-    frontends = FrontendDispatcher(list_base, lambda: engines.term)
+    frontends = FrontendDispatcher(list_base, lambda: engines.term, engines.metrics.registry)
     engines.start()
     frontends.start()
     yield engines, frontends
