@@ -46,6 +46,9 @@ def relay(url: str) -> Iterator[str]:
         def do_GET(self) -> None:
             self._pass_on()
 
+        def do_POST(self) -> None:
+            self._pass_on()
+
         def do_PUT(self) -> None:
             self._pass_on()
 

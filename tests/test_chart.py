@@ -380,6 +380,7 @@ READS = {("nvidia.com", plural, "get") for plural in KINDS}
 EFFECTS = {
     "effectEvents": {("", "events", "create"), *READS},
     "effectWriteBack": {("nvidia.com", "dynamographdeployments", "patch"), *READS},
+    "serving": {("nvidia.com", "dynamographdeployments", "patch"), *READS},
     "effectScale": {
         *(("grove.io", f"{resource}/scale", "patch") for resource in ("podcliques", "podcliquescalinggroups")),
         *(("grove.io", resource, "get") for resource in ("podcliques", "podcliquescalinggroups", "podcliquesets")),

@@ -333,7 +333,7 @@ def test_wrong_value_is_refused(values: dict[str, Any]) -> None:
 LOCKS = ("--set", "settings.namespaceLocks=on", "--set", "settings.effectEvents=off", "--set", "grove=off")
 NO_EFFECTS = (
     *LOCKS,
-    *("--set", "settings.effectWriteBack=off", "--set", "settings.effectScale=off"),
+    *("--set", "settings.effectWriteBack=off,settings.serving=off", "--set", "settings.effectScale=off"),
     *("--set", "settings.resourceCounts=off", "--set", "settings.engineAddresses=routable,settings.explainPods=off"),
 )
 

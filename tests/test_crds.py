@@ -112,11 +112,13 @@ def test_names_are_upstreams(kind: str, plural: str, singular: str, short: str) 
 
 
 READY = '.status.conditions[?(@.type=="Ready")]'
+SERVING = '.status.conditions[?(@.type=="Serving")].status'
 MESSAGE = ("Message", "string", f"{READY}.message")
 WIDE = {"Path", "Source", "Message", "MESSAGE"}
 COLUMNS = {
     DGD: [
         ("Ready", "string", f"{READY}.status"),
+        ("Serving", "string", SERVING),
         ("Reason", "string", ".status.notReadyReason"),
         ("Components", "string", ".status.componentsReady"),
         ("GPUs", "integer", ".status.gpus"),

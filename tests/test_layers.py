@@ -26,6 +26,7 @@ SHELL = (
     "hooks.tools.offline.simulator.loopback_http",
     "hooks.tools.offline.simulator.metacontroller.hook_client",
     "hooks.tools.offline.testing",
+    "hooks.tools.operating.chat",
     "hooks.tools.operating.cluster",
     "hooks.tools.operating.comparison",
     "hooks.tools.operating.exec_plugin",

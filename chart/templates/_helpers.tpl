@@ -171,7 +171,8 @@ first resource to the rule. */ -}}
 {{- $grove := hasKey (include "dynamo-hooks.optionalKinds" . | fromYaml) "grove" -}}
 {{- $on := dict -}}
 {{- $_ := set $on "events" (ne (include "dynamo-hooks.switch" $settings.effectEvents) "off") -}}
-{{- $_ := set $on "dynamographdeployments" (ne (include "dynamo-hooks.switch" $settings.effectWriteBack) "off") -}}
+{{- $asks := ne (include "dynamo-hooks.switch" $settings.serving) "off" -}}
+{{- $_ := set $on "dynamographdeployments" (or $asks (ne (include "dynamo-hooks.switch" $settings.effectWriteBack) "off")) -}}
 {{- $scales := and $grove (ne (include "dynamo-hooks.switch" $settings.effectScale) "off") -}}
 {{- $_ := set $on "podcliques/scale" $scales -}}
 {{- $_ := set $on "podcliques" $scales -}}

@@ -27,13 +27,14 @@ from hooks.graph.report.progress import (
     measure_graph,
 )
 from hooks.graph.report.serving import judge_serving
+from hooks.graph.report.serving_reasons import SERVING
 from hooks.graph.report.status import GraphReason, Previous, report, report_failure
 from hooks.graph.seen.frontends import FrontendEndpoint
 from hooks.graph.seen.observe import ObservedGraph, observe, without_progress
 from hooks.graph.workers.generation import Generation
 from hooks.ground import contract
 from hooks.ground.errors import InvalidSpec
-from hooks.ground.k8s.conditions import find_beginning
+from hooks.ground.k8s.conditions import find_beginning, is_true
 from hooks.ground.k8s.not_ready import Explanation
 from hooks.ground.k8s.types import Json, gvk_of, name_of
 from hooks.ground.problems import Problem
@@ -94,6 +95,7 @@ def prepare(request: SyncRequest, facts: Facts) -> Prepared:
     shares = find_rollout(planned.plan, seen, request.status)
     asked = find_asked(planned.plan, seen) if facts.settings.serving != "off" else ()
     is_rolling = bool(shares or planned.progress.rollout.roles)
+    is_awaited = not planned.progress.unready and not is_true(request.status.get("conditions") or (), SERVING)
 
     def finish(outcome: FrontendOutcome) -> SyncAnswer:
         unrouted = find_unrouted(outcome.report) if planned.progress.rollout.roles else frozenset()
@@ -102,7 +104,7 @@ def prepare(request: SyncRequest, facts: Facts) -> Prepared:
 
     return Prepared(
         finish=finish,
-        question=plan_question(request.parent, planned.plan, asked, is_rolling=is_rolling),
+        question=plan_question(request.parent, planned.plan, asked, is_rolling=is_rolling, is_awaited=is_awaited),
         asked=tuple(one.endpoint for one in asked),
     )
 

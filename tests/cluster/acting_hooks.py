@@ -47,13 +47,21 @@ def granted_effects(admin: ApiClient) -> Iterator[None]:
 
 
 def grant_reads(admin: ApiClient) -> None:
-    """Let the reading account read what the plain manifests let the hooks read, as long as the control plane runs."""
+    """Let the reading account read what the plain manifests let the hooks read, as long as the control plane runs.
+
+    It also gets the right to write graphs, by which these are synced when their frontends say something else.
+    """
     *_, namespace, name = READING_ACCOUNT.split(":")
+    subject = {"kind": "ServiceAccount", "namespace": namespace, "name": name}
+    graphs = {"apiGroups": ["nvidia.com"], "resources": ["dynamographdeployments"], "verbs": ["patch"]}
+    rbac = {"apiVersion": "rbac.authorization.k8s.io/v1", "metadata": {"name": "test-pushed-graphs"}}
+    role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "test-pushed-graphs"}
+    admin.create({**rbac, "kind": "ClusterRole", "rules": [graphs]}, strict=True)
+    admin.create({**rbac, "kind": "ClusterRoleBinding", "roleRef": role, "subjects": [subject]}, strict=True)
     for document in yaml.safe_load_all((ROOT / "metacontroller" / "rbac.yaml").read_text()):
         if document["metadata"]["name"] == _READS:
             renamed = {**document, "metadata": {"name": f"test-{_READS}"}}
             if "roleRef" in document:
-                subject = {"kind": "ServiceAccount", "namespace": namespace, "name": name}
                 renamed |= {"roleRef": {**document["roleRef"], "name": f"test-{_READS}"}, "subjects": [subject]}
             admin.create(renamed, strict=True)
 

@@ -53,7 +53,7 @@ def test_kubectl_knows_short_name_and_category(crd: Manifest, plane: ControlPlan
 def test_kubectl_prints_the_columns_of_a_graph(plane: ControlPlane, api: ApiClient) -> None:
     api.create(load_example("vllm-disagg"))
     header, row = plane.kubectl("get", "dgd", "-n", api.namespace).splitlines()
-    assert header.split() == ["NAME", "READY", "REASON", "COMPONENTS", "GPUS", "AGE"]
+    assert header.split() == ["NAME", "READY", "SERVING", "REASON", "COMPONENTS", "GPUS", "AGE"]
     assert row.split()[0] == "vllm-disagg"
 
 

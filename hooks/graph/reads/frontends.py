@@ -54,9 +54,9 @@ def _make_target(frontend: FrontendPlan, endpoint: FrontendEndpoint) -> Frontend
 
 
 def plan_question(
-    parent: ReadManifest, plan: GraphPlan, asked: Iterable[AskedFrontend], *, is_rolling: bool
+    parent: ReadManifest, plan: GraphPlan, asked: Iterable[AskedFrontend], *, is_rolling: bool, is_awaited: bool
 ) -> FrontendQuestion | None:
-    """The question to the prober; None if there is nobody to ask."""
+    """The question to the prober; None if there is nobody to ask. `is_awaited`: only the answer is missing."""
     targets = tuple(one.target for one in asked)
     if not targets:
         return None
@@ -71,6 +71,7 @@ def plan_question(
         expected=tuple(sorted(one for one in names if 0 < len(one) <= LONGEST_NAME))[:MOST_MODELS],
         namespaces=tuple(sorted(namespaces - {""}))[:MOST_NAMESPACES],
         is_changing=is_rolling,
+        is_awaited=is_awaited,
         chooses_by_adapter=all(one.chooses_by_adapter for one in plan.serving.frontends),
     )
 

@@ -8,7 +8,8 @@ from datetime import datetime
 from enum import StrEnum
 
 from hooks.component.spec.subject import ComponentType
-from hooks.ground.k8s.conditions import READY, find_condition
+from hooks.graph.report.serving_reasons import MOST_LISTED, SERVING, SERVING_FIELD, ServingReason
+from hooks.ground.k8s.conditions import READY, find_condition, is_true
 from hooks.ground.k8s.deadlines import seconds_since
 from hooks.ground.k8s.types import Json, ReadManifest, is_deleting
 
@@ -21,12 +22,56 @@ class Part(StrEnum):
 
     FRONTEND = "frontend"
     ENGINES = "engines"
+    REQUESTS = "requests"
+    """Frontends and engines have ready replicas, and requests are not answered all the same."""
 
 
 def find_outages(graph: ReadManifest) -> frozenset[Part]:
-    """The parts of which no replica is ready though some are wanted, in a graph that was ready since its creation."""
-    if is_deleting(graph) or not _was_ready(graph):
+    """What fails of a graph that was ready since its creation: parts without a ready replica, or requests.
+
+    Where the condition Serving knows whether requests are answered, it decides; otherwise the replicas do.
+    """
+    serves = _find_serving(graph)
+    if is_deleting(graph) or serves is True:
         return frozenset()
+    lost = _find_lost(graph) if _was_ready(graph) else frozenset()
+    if serves is False and not lost and (_was_ready(graph) or _is_ready(graph)):
+        return frozenset({Part.REQUESTS})
+    return lost
+
+
+def find_served(graph: ReadManifest) -> Mapping[str, bool]:
+    """By model whether every frontend routes it; only {"": False} if nothing is routed, {} if that is not known."""
+    serves = _find_serving(graph)
+    if is_deleting(graph) or serves is None:
+        return {}
+    field = (graph.get("status") or {}).get(SERVING_FIELD)
+    listed = field.get("models") if isinstance(field, dict) else None
+    entries = [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
+    found = {str(one.get("name")): serves or _is_whole(str(one.get("frontends"))) for one in entries[:MOST_LISTED]}
+    return found or {"": serves}
+
+
+def _is_whole(count: str) -> bool:
+    """Whether all of the frontends route it: `2/2`."""
+    routing, _, asked = count.partition("/")
+    return routing == asked
+
+
+def _find_serving(graph: ReadManifest) -> bool | None:
+    """What the condition Serving says; None if it knows nothing, or nothing is to be served."""
+    found = find_condition((graph.get("status") or {}).get("conditions") or (), SERVING) or {}
+    if found.get("reason") == ServingReason.SCALED_TO_ZERO.value:
+        return None
+    return {"True": True, "False": False}.get(str(found.get("status")))
+
+
+def _is_ready(graph: ReadManifest) -> bool:
+    return is_true((graph.get("status") or {}).get("conditions") or (), READY)
+
+
+def _find_lost(graph: ReadManifest) -> frozenset[Part]:
+    """The parts of which no replica is ready though some are wanted."""
     wanted: dict[Part, int] = {}
     for part, replicas, has in _count(graph):
         if replicas:

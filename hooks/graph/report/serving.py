@@ -99,13 +99,18 @@ def judge_serving(
 
 
 def _look_again(reason: ServingReason, outcome: FrontendOutcome) -> float:
+    """Seconds until it asks again although nothing tells a change; 0 for never.
+
+    A no is asked again even where changes are told, because a graph waits for it that could be ready.
+    """
     if reason is ServingReason.ASKING:
         return _FIRST_SECONDS
-    if outcome.can_push:
-        return 0.0
     if outcome.report is None:  # without a prober nothing but objects can change
         return 0.0
-    return _RESTING_SECONDS if reason is ServingReason.ANSWERING else _SOON_SECONDS
+    is_no = _TRUTHS[reason] == "False"
+    if outcome.can_push:
+        return _RESTING_SECONDS if is_no else 0.0
+    return _SOON_SECONDS if is_no else _RESTING_SECONDS
 
 
 def _judge_objects(plan: GraphPlan, seen: ObservedGraph, shares: Mapping[str, Share]) -> Iterator[Serving]:

@@ -127,6 +127,32 @@ class RollingUpdateStatus(ApiModel):
     message: Annotated[str, Schema("Which old pods stay in a rollout in complete sets, and what they wait for.")] = ""
 
 
+class ServedModel(ApiModel):
+    """A model that the graph's frontends route."""
+
+    name: Annotated[str, Schema("The name by which clients ask for it.", required=True, max_length=256)] = ""
+    frontends: Annotated[
+        str, Schema("How many of the asked frontends route it, for example `2/2`.", required=True, max_length=16)
+    ] = ""
+
+
+class FrontendRemark(ApiModel):
+    """What one frontend says where frontends differ, or why it could not be asked."""
+
+    pod: Annotated[str, Schema("Name of the frontend's pod.", required=True, max_length=253)] = ""
+    says: Annotated[str, Schema("What it routes, or why it could not be asked.", required=True, max_length=2048)] = ""
+
+
+class ServingStatus(ApiModel):
+    """What the graph's frontends route."""
+
+    models: Annotated[tuple[ServedModel, ...], Schema("The models that some frontend routes.", max_items=32)] = ()
+    frontends: Annotated[
+        tuple[FrontendRemark, ...],
+        Schema("The frontends, only where they differ or could not be asked.", max_items=32),
+    ] = ()
+
+
 class ServiceCheckpointStatus(ApiModel):
     """The checkpoint that a service starts from."""
 
@@ -165,6 +191,9 @@ class GraphDeploymentStatus(ApiModel):
         ),
     ] = ""
     gpus: Annotated[int, Schema("GPUs that all wanted pods request together.", format=INT64, minimum=0)] = 0
+    serving: Annotated[
+        ServingStatus | None, Schema("What the frontends route; absent while nobody was asked or nothing answered.")
+    ] = None
     restart: Annotated[RestartStatus | None, Schema("The current or last restart.")] = None
     rolling_update: Annotated[
         RollingUpdateStatus | None,

@@ -26,6 +26,11 @@ MESSAGE = Column("Message", f"{_READY}.message", description="Why it is not read
 AGE = Column("Age", ".metadata.creationTimestamp", "date")
 # The reason of a graph's condition is upstream's, and the same for whatever is not ready.
 GRAPH_REASON = replace(REASON, path=".status.notReadyReason", description="The worst reason why it is not ready")
+SERVING = Column(
+    "Serving",
+    '.status.conditions[?(@.type=="Serving")].status',
+    description="Whether its frontends take requests for its models",
+)
 COMPONENTS = Column("Components", ".status.componentsReady", description="Ready components of all")
 GPUS = Column("GPUs", ".status.gpus", "integer", "GPUs that all wanted pods request")
 PATH = Column("Path", ".status.path", description="What runs the pods", is_wide=True)

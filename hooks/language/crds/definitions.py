@@ -28,6 +28,7 @@ from hooks.language.api.resources import (
     READY,
     REASON,
     SCALE,
+    SERVING,
     Column,
     CustomResource,
 )
@@ -51,6 +52,7 @@ CUSTOM_RESOURCES = (
         model=GraphDeployment,
         columns=(
             READY,
+            SERVING,
             GRAPH_REASON,
             COMPONENTS,
             GPUS,

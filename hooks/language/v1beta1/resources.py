@@ -18,6 +18,7 @@ from hooks.language.api.resources import (
     READY,
     REASON,
     SCALE,
+    SERVING,
     Column,
     CustomResource,
 )
@@ -39,6 +40,7 @@ RESOURCES = (
         columns=(
             READY,
             _BACKEND,
+            SERVING,
             GRAPH_REASON,
             COMPONENTS,
             GPUS,

@@ -11,7 +11,6 @@ from http import HTTPStatus
 
 from hooks.ground import contract
 from hooks.ground.errors import LeaveAlone, ProberUnavailable
-from hooks.ground.k8s.conditions import format_time
 from hooks.ground.settings import Settings
 from hooks.server.clients.acting_prober import ActingProber
 from hooks.server.clients.api_server import ApiServer, Conversation, Refused, object_path
@@ -21,7 +20,7 @@ from hooks.server.serving.background import start_repeating
 from hooks.server.serving.logs import logger
 from hooks.wire.prober.frontends import ChangedGraph
 
-PUSH_SECONDS = 2.0
+PUSH_SECONDS = 1.0
 _DEADLINE_SECONDS = 5.0
 _GONE = (HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT)
 """The graph is deleted, or another one has its name by now."""
@@ -82,7 +81,9 @@ class ChangedGraphs:
         Source: Kubernetes, API conventions: an update that names another uid than the object's is a conflict.
         """
         path = object_path(contract.GRAPH, graph.namespace, graph.name)
-        annotations = {contract.ANNOTATION_SERVING_CHANGED: format_time(self.now())}
+        # In whole seconds, a second change within one would be none, and cause no sync.
+        moment = self.now().isoformat(timespec="milliseconds")
+        annotations = {contract.ANNOTATION_SERVING_CHANGED: moment}
         change = {"metadata": {**({"uid": graph.uid} if graph.uid else {}), "annotations": annotations}}
         conversation.ask("PATCH", f"{path}?fieldManager=dynamo-hooks", change, also=_GONE)
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from urllib.parse import urlencode
 
-from hooks.graph.report.outage import find_outages
+from hooks.graph.report.outage import find_outages, find_served
 from hooks.graph.report.rollout_reasons import find_rollout_reason
 from hooks.ground import contract
 from hooks.ground.k8s import kinds
@@ -84,6 +84,7 @@ class ResourceCounter:
         not_ready: defaultdict[Key, list[float]] = defaultdict(list)
         outages: set[OfGraph] = set()
         rollouts: set[OfGraph] = set()
+        serving: dict[OfGraph, bool] = {}
         for kind in OUR_KINDS:
             for found in self._list(talk, kind):
                 namespace = str(found["metadata"]["namespace"])
@@ -95,7 +96,8 @@ class ResourceCounter:
                     outages |= {(namespace, name_of(found), part.value) for part in find_outages(found)}
                     if (reason := find_rollout_reason(found)) and not is_deleting(found):
                         rollouts.add((namespace, name_of(found), reason))
-        return ResourceCounts(states=states, not_ready=not_ready, outages=outages, rollouts=rollouts)
+                    serving |= {(namespace, name_of(found), model): yes for model, yes in find_served(found).items()}
+        return ResourceCounts(states=states, not_ready=not_ready, outages=outages, rollouts=rollouts, serving=serving)
 
     def _list(self, talk: Conversation, kind: GroupVersionKind) -> Iterator[ReadManifest]:
         """All objects of a kind that this installation owns, page by page."""

@@ -1,5 +1,6 @@
 """The page `/metrics` of a server, and the page with the metrics of the prober, which listens on loopback only."""
 
+import math
 import os
 import threading
 import time
@@ -58,10 +59,12 @@ class _AllProcesses(Collector):
     """The values of all processes of the server, from their files."""
 
     def collect(self) -> Iterable[Metric]:
-        """The metrics, added up; a file that a process has only just created holds none."""
+        """The metrics, added up, without what is NaN; a file that a process has only just created holds none."""
         files = [str(file) for file in Path(os.environ[MULTIPROCESS_DIR]).glob("*.db") if _size_of(file)]
         merged: Iterable[Metric] = MultiProcessCollector.merge(files)  # type: ignore[no-untyped-call]  # it has no types
-        return merged
+        for metric in merged:
+            metric.samples = [sample for sample in metric.samples if not math.isnan(sample.value)]
+            yield metric
 
 
 def _size_of(file: Path) -> int:

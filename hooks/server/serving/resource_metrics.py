@@ -3,6 +3,7 @@
 `/metrics` of the hooks shows them; one process of an installation sets them.
 """
 
+import math
 from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
 
@@ -12,20 +13,21 @@ from hooks.server.serving.metrics import OTHER_NAMESPACES, bound_namespace
 from hooks.server.serving.resource_counts import Key, OfGraph, ResourceCounts
 
 MAX_GRAPHS = 500
-"""So many series of outages, and as many of rollouts: a graph's name is a user's text."""
+"""So many series of outages, as many of rollouts and of models: a graph's name, and a model's, is a user's text."""
 OTHER_GRAPHS = "_other"
 """Stands for all further graphs; no graph can have this name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResourceMetrics:
-    """The gauges, each by kind, namespace, and state or reason; outages and rollouts by namespace, graph and a word."""
+    """The gauges, each by kind, namespace, and state or reason; the others by namespace, graph and a word."""
 
     resources: Gauge
     not_ready: Gauge
     not_ready_seconds: Gauge
     outages: Gauge
     rollouts: Gauge
+    serving: Gauge
     registry: CollectorRegistry
     namespaces: set[str] = field(default_factory=set)
     shown: dict[str, set[Key]] = field(default_factory=dict)
@@ -66,6 +68,12 @@ def create_resource_metrics() -> ResourceMetrics:
             "1 for a graph whose workers roll, by the reason of its condition Rollout; then 0.",
             "reason",
         ),
+        serving=of_graph(
+            "dynamo_hooks_graph_serving",
+            "1 for a model that all frontends of the graph route, otherwise 0; model is empty if none is routed. NaN, "
+            "or absent: not known, or gone.",
+            "model",
+        ),
         registry=registry,
     )
 
@@ -77,6 +85,24 @@ def show_resources(metrics: ResourceMetrics, found: ResourceCounts) -> None:
     _show(metrics, metrics.not_ready_seconds, "seconds", {key: max(ages) for key, ages in found.not_ready.items()})
     _show_graphs(metrics, metrics.outages, "outages", found.outages)
     _show_graphs(metrics, metrics.rollouts, "rollouts", found.rollouts)
+    _show_serving(metrics, found.serving)
+
+
+def _show_serving(metrics: ResourceMetrics, found: Mapping[OfGraph, bool]) -> None:
+    """Name at most `MAX_GRAPHS` models of graphs; of the others, which share a name, the worst one counts.
+
+    What is no longer known is NaN, since no series can be taken away from other processes' pages.
+    """
+    named = metrics.named.setdefault("serving", set())
+    shown: dict[OfGraph, float] = dict.fromkeys(named, math.nan)
+    for one, is_served in sorted(found.items()):
+        is_known = one in shown or len(shown) < MAX_GRAPHS
+        key = one if is_known else (OTHER_NAMESPACES, OTHER_GRAPHS, OTHER_GRAPHS)
+        before = shown.get(key, math.nan)
+        shown[key] = float(is_served) if math.isnan(before) else min(before, is_served)
+    for labels, value in shown.items():
+        metrics.serving.labels(*labels).set(value)
+    named.update(shown)
 
 
 def _show_graphs(metrics: ResourceMetrics, gauge: Gauge, name: str, found: Set[OfGraph]) -> None:

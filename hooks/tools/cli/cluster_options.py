@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from hooks.server.clients.api_server import ApiServer
     from hooks.tools.operating.cluster import Cluster
 
+SECONDS = 30.0
+"""How long a command waits for each answer of the API server."""
 _FILE = click.Path(dir_okay=False, path_type=Path)
 
 
@@ -30,7 +32,7 @@ class Connection:
     server: str = ""
     token_file: Path | None = None
     ca_file: Path | None = None
-    timeout: float = 30.0
+    timeout: float = SECONDS
 
     def find_access(self, account: "ApiServer | None") -> Access:
         """The API server and the user; `account` is the pod's, for when there is nothing else.
@@ -102,26 +104,31 @@ _OPTIONS = (
         metavar="FILE",
         help="CA certificate that signed the API server's certificate, for --server.",
     ),
-    click.option(
-        "--timeout",
-        default="30",
-        show_default=True,
-        metavar="SECONDS",
-        callback=parse_positive,
-        help="How long to wait for each answer of the API server.",
-    ),
 )
 
 
-def connection_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options, and the keyword argument `connection`, a `Connection`."""
+def connection_options(
+    command: Callable[..., None], *, seconds: float = SECONDS, limited: str = "each answer of the API server"
+) -> Callable[..., None]:
+    """Give a command the options, and the keyword argument `connection`, a `Connection`.
+
+    `seconds` are the default of `--timeout`, which limits what `limited` says.
+    """
     names = tuple(Connection.__dataclass_fields__)
+    timeout = click.option(
+        "--timeout",
+        default=f"{seconds:g}",
+        show_default=True,
+        metavar="SECONDS",
+        callback=parse_positive,
+        help=f"How long to wait for {limited}.",
+    )
 
     @wraps(command)
     def connected(**values: Any) -> None:
         given = {name: values.pop(name) for name in names}
         command(**values, connection=Connection(**given))
 
-    for option in reversed(_OPTIONS):
+    for option in reversed((*_OPTIONS, timeout)):
         connected = option(connected)
     return connected

@@ -3,6 +3,7 @@
 Hooks and prober use `hooks.server.clients.api_server`, with the account of their pod.
 """
 
+import json
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -14,6 +15,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 from urllib.parse import quote, urlencode
 
+from requests import Response
 from requests.utils import get_environ_proxies
 from urllib3.exceptions import InsecureRequestWarning
 
@@ -80,18 +82,39 @@ class Cluster:
         reply = ask_server(self.client(), f"{method} {path}", address, headers=headers, body=body, limits=limits)
         return read_answer(reply, f"{method} {path}", also)
 
+    @contextmanager
+    def open(
+        self,
+        method: str,
+        path: str,
+        body: Mapping[str, Any] | None = None,
+        *,
+        query: Mapping[str, str | int] | None = None,
+        limits: Allowance,
+    ) -> Iterator[Response]:
+        """The answer to one request, whatever its status; its body is still to come.
+
+        Raises:
+            Refused: there is none, also while the body is read. `is_late` of its cause: the time has passed.
+        """
+        headers = self._write_headers(method, path, body)
+        data = None if body is None else json.dumps(body, allow_nan=False).encode()
+        try:
+            with self.client().open(
+                method, self._address(path, query), limits=limits, headers=headers, body=data
+            ) as response:
+                yield response
+        except Unanswered as unanswered:
+            raise Refused(f"{method} {self.url}{path}: {unanswered}", why=str(unanswered)) from unanswered
+
     def read_lines(self, path: str, query: Mapping[str, str]) -> Iterator[str]:
         """The lines of a text, such as a log, as they come; between two of them any time may pass."""
-        headers = self._write_headers("GET", path)
         limits = Allowance(seconds=self.seconds, most_bytes=MOST_BYTES, is_endless=True)
-        try:
-            with self.client().open("GET", self._address(path, query), limits=limits, headers=headers) as response:
-                if response.status_code != HTTPStatus.OK:
-                    read_answer(read_reply(response, limits), f"GET {path}")
-                for line in read_lines(response):
-                    yield line.decode(errors="replace")
-        except Unanswered as unanswered:
-            raise Refused(f"GET {self.url}{path}: {unanswered}", why=str(unanswered)) from unanswered
+        with self.open("GET", path, query=query, limits=limits) as response:
+            if response.status_code != HTTPStatus.OK:
+                read_answer(read_reply(response, limits), f"GET {path}")
+            for line in read_lines(response):
+                yield line.decode(errors="replace")
 
     def read(self, path: str) -> Mapping[str, Any] | None:
         """The JSON object at a path; None if there is nothing (404)."""

@@ -27,8 +27,11 @@ import msgspec
 
 QUESTION_SECONDS = 420.0
 """How long the prober asks the frontends of a graph after the last question: more than two resyncs of a graph."""
-RESTING_SECONDS, SOON_SECONDS = 15.0, 5.0
-"""After how long a frontend is asked again: while nothing changes, and while something does or is missing."""
+RESTING_SECONDS, SOON_SECONDS, AWAITED_SECONDS = 15.0, 5.0, 1.0
+"""After how long a frontend is asked again: while nothing changes; while something does, or is missing; and while only
+its answer is missing."""
+LONGEST_AWAITED = 20.0
+"""So long at most a frontend is asked that often, from when its answer began to be awaited."""
 SETTLED_SECONDS = 3.0
 TOLD_SECONDS = 10.0
 MOST_FRONTENDS, MOST_MODELS, MOST_NAMESPACES = 32, 64, 8
@@ -65,6 +68,7 @@ class FrontendQuestion(_Message, frozen=True):
     `expected` are names of models that its workers should serve: while one of them is not listed, the prober asks why,
     and reports it in `missing`. `namespaces` are the Dynamo namespaces of generations that roll; of each the prober
     reports whether it is ready, and asks often. `is_changing`: something of the graph changes, so ask often.
+    `is_awaited`: all else of the graph is ready, so ask very often for a moment.
     `chooses_by_adapter`: the frontends send requests for an adapter only to workers that have it.
     """
 
@@ -75,6 +79,7 @@ class FrontendQuestion(_Message, frozen=True):
     expected: Annotated[tuple[Name, ...], msgspec.Meta(max_length=MOST_MODELS)] = ()
     namespaces: Annotated[tuple[Name, ...], msgspec.Meta(max_length=MOST_NAMESPACES)] = ()
     is_changing: bool = False
+    is_awaited: bool = False
     chooses_by_adapter: bool = False
 
     @property

@@ -40,7 +40,7 @@ FIELDS = [
         "status",
         (
             "checkpoints componentsReady conditions gpus notReadyReason notReadyReasons observedGeneration path "
-            "podCliqueSet restart rollingUpdate services state"
+            "podCliqueSet restart rollingUpdate services serving state"
         ),
         "",
     ),

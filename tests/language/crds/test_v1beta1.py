@@ -13,7 +13,7 @@ from hooks.language.crds import build_crds, find_faults
 from hooks.language.v1beta1 import cel as beta_cel
 from tests.language.crds.beta_cases import A, of, one, pod
 from tests.language.crds.reading import BY_KIND, DCD, DGD, DGDR, DGDSA, KINDS, Node, walk
-from tests.test_crds import ALLOWED_KEYS, CLIENT_SIDE_APPLY_BYTES, MESSAGE, READY, SUBRESOURCES
+from tests.test_crds import ALLOWED_KEYS, CLIENT_SIDE_APPLY_BYTES, MESSAGE, READY, SERVING, SUBRESOURCES
 
 AUTHORITIES = 8_192
 """Bytes of a `caBundle`: two authorities of RSA with 4096 bits take less."""
@@ -77,6 +77,7 @@ COLUMNS = {
     DGD: [
         ("Ready", "string", f"{READY}.status"),
         BACKEND,
+        ("Serving", "string", SERVING),
         ("Reason", "string", ".status.notReadyReason"),
         ("Components", "string", ".status.componentsReady"),
         ("GPUs", "integer", ".status.gpus"),

@@ -127,7 +127,7 @@ def run_pods(count: int, *settings: str) -> Iterator[Pods]:
         yield pods
 
 
-_NO_EFFECTS = ("effect_events=off", "effect_scale=off", "effect_write_back=off", "explain_pods=off")
+_NO_EFFECTS = ("effect_events=off", "effect_scale=off", "effect_write_back=off", "explain_pods=off", "serving=off")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,6 @@
 """What is counted under which name."""
 
+import math
 import time
 
 import pytest
@@ -119,6 +120,7 @@ def test_resources_are_shown_by_kind_namespace_and_state_and_fall_to_zero() -> N
         "dynamo_hooks_not_ready_seconds",
         "dynamo_hooks_graph_outage",
         "dynamo_hooks_graph_rollout",
+        "dynamo_hooks_graph_serving",
     }
 
 
@@ -144,6 +146,34 @@ def test_rollouts_are_shown_by_what_they_do_and_fall_to_zero() -> None:
     show_resources(metrics, ResourceCounts(rollouts={then}, outages={("a", "llm", "engines")}))
     assert samples_of(metrics.rollouts) == {first: 0, then: 1}
     assert samples_of(metrics.outages) == {("a", "llm", "engines"): 1}
+
+
+def known(gauge: Gauge) -> dict[tuple[str, ...], float]:
+    return {labels: value for labels, value in samples_of(gauge).items() if not math.isnan(value)}
+
+
+def test_models_are_shown_while_it_is_known_whether_they_are_routed() -> None:
+    metrics = create_resource_metrics()
+    first, second, none = ("a", "llm", "m1"), ("a", "llm", "m2"), ("a", "llm", "")
+    show_resources(metrics, ResourceCounts(serving={first: True, second: False}))
+    assert known(metrics.serving) == {first: 1, second: 0}
+    show_resources(metrics, ResourceCounts(serving={none: False}))
+    assert known(metrics.serving) == {none: 0}
+    show_resources(metrics, ResourceCounts())
+    assert known(metrics.serving) == {}
+
+
+def test_models_are_named_up_to_a_limit_and_the_worst_of_the_others_counts() -> None:
+    metrics = create_resource_metrics()
+    many = {("b", "g", f"m{number:04}"): number != MAX_GRAPHS + 2 for number in range(MAX_GRAPHS + 5)}
+    show_resources(metrics, ResourceCounts(serving=many))
+    found = known(metrics.serving)
+    other = (OTHER_NAMESPACES, OTHER_GRAPHS, OTHER_GRAPHS)
+    assert len(found) == MAX_GRAPHS + 1
+    assert found.pop(other) == 0
+    assert set(found.values()) == {1}
+    show_resources(metrics, ResourceCounts(serving={**many, ("b", "g", f"m{MAX_GRAPHS + 2:04}"): True}))
+    assert known(metrics.serving)[other] == 1
 
 
 def test_resources_that_are_not_ready_are_shown_with_the_longest_time_and_fall_to_zero() -> None:

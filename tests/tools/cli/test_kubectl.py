@@ -495,8 +495,8 @@ def test_graph_is_drawn_by_name_or_from_a_file(tmp_path: Any) -> None:
 
 def test_commands_of_dynamo_hooks_are_offered_where_they_exist() -> None:
     names = list(PluginGroup.modules)
-    assert names[:6] == ["status", "why", "logs", "restart", "rollout", "scale"]
-    assert {"diff", "graph", "doctor"} <= set(names[6:]) <= {"diff", "explain", "graph", "doctor"}
+    assert names[:7] == ["status", "why", "ask", "logs", "restart", "rollout", "scale"]
+    assert {"diff", "graph", "doctor"} <= set(names[7:]) <= {"diff", "explain", "graph", "doctor"}
     for name in names:
         assert run(name, "--help").stdout.startswith(f"Usage: group {name} ")
 

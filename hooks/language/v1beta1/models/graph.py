@@ -10,7 +10,7 @@ from pydantic import Field
 
 from hooks.ground.k8s.types import Json
 from hooks.language.api.base import ApiModel, ParentMetadata
-from hooks.language.api.graph import RestartStatus, ServiceCheckpointStatus
+from hooks.language.api.graph import RestartStatus, ServiceCheckpointStatus, ServingStatus
 from hooks.language.api.preview import GraphExperimental, ProviderOverride
 from hooks.language.api.schema import BACKENDS, DATE_TIME, ENV_VAR, INT64, Schema
 from hooks.language.api.status import UNSEEN, ComponentReplicaStatus, ConditionEntry
@@ -141,6 +141,9 @@ class GraphDeploymentStatus(ApiModel):
         ),
     ] = ""
     gpus: Annotated[int, Schema("GPUs that all wanted pods request together.", format=INT64, minimum=0)] = 0
+    serving: Annotated[
+        ServingStatus | None, Schema("What the frontends route; absent while nobody was asked or nothing answered.")
+    ] = None
     restart: Annotated[RestartStatus | None, Schema("The current or last restart.")] = None
     rolling_update: Annotated[
         RollingUpdateStatus | None,

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from hooks.model.prober.frontends.calls import FrontendAction, FrontendAnswer, FrontendCall, FrontendEnd
 from hooks.model.prober.messages import FrontendOffer
 from hooks.wire.prober.frontends import (
+    AWAITED_SECONDS,
     MOST_MODELS,
     RESTING_SECONDS,
     SETTLED_SECONDS,
@@ -43,6 +44,7 @@ class FrontendRecord:
     `models` is what is reported; those in `gone` were absent since that time. `pending` are the models to ask about in
     this round. `needs` are what `/ready` said of models, by name; `asked_ready` is when it was last asked about each,
     and `unknown` are those that it did not know. `namespaces` are what it said, and when, about the model `about`.
+    Until `awaited_until` it is asked very often.
     """
 
     target: FrontendTarget
@@ -60,6 +62,7 @@ class FrontendRecord:
     asked_ready: dict[str, float] = field(default_factory=dict)
     unknown: frozenset[str] = frozenset()
     about: str = ""
+    awaited_until: float = float("-inf")
     namespaces: tuple[tuple[float, NamespaceReadiness], ...] = ()
     returned: FrontendEntry | None = None
     """What was last returned to a question."""
@@ -123,12 +126,12 @@ class FrontendRecord:
     def hurry(self, question: FrontendQuestion, now: float) -> None:
         """Another question: if it wants an answer soon, the next round is not later than that."""
         if self._is_restless(question):
-            self.ask_soon(now)
+            self.ask_soon(now, self._find_period(question, now))
 
-    def ask_soon(self, now: float) -> None:
-        """Begin the next round as soon as a frontend is asked at all, if it answers."""
+    def ask_soon(self, now: float, period: float = SOON_SECONDS) -> None:
+        """Begin the next round so long after the last one at the latest, if it answers."""
         if self.next_at < float("inf") and self.failures <= _FEW_FAILURES:
-            self.next_at = min(self.next_at, max(now, self.began + SOON_SECONDS))
+            self.next_at = min(self.next_at, max(now, self.began + period))
 
     def _take_list(self, answer: FrontendAnswer, question: FrontendQuestion, now: float) -> None:
         if answer.outcome is not FrontendEnd.OK:
@@ -201,7 +204,10 @@ class FrontendRecord:
         return FrontendState.UNANSWERED, self.error or "it was not asked in time, because too many others are asked"
 
     def _wants_soon(self, question: FrontendQuestion) -> bool:
-        return question.is_changing or bool(question.namespaces or self.gone or self._find_missing(question))
+        is_empty = question.is_awaited and not self.models
+        return (
+            question.is_changing or is_empty or bool(question.namespaces or self.gone or self._find_missing(question))
+        )
 
     def _is_restless(self, question: FrontendQuestion) -> bool:
         return self._wants_soon(question) or not self.has_answered or bool(self.failures)
@@ -211,9 +217,11 @@ class FrontendRecord:
         self.is_confirming = is_confirm
         if is_confirm:
             return now + SETTLED_SECONDS
-        return max(now, self.began + self._find_period(question) * (1 + _JITTER * jitter))
+        return max(now, self.began + self._find_period(question, now) * (1 + _JITTER * jitter))
 
-    def _find_period(self, question: FrontendQuestion) -> float:
+    def _find_period(self, question: FrontendQuestion, now: float) -> float:
+        if now < self.awaited_until and self._is_restless(question):
+            return AWAITED_SECONDS
         if self.failures > _MANY_FAILURES:
             return _LONG_PAUSE
         is_soon = self._is_restless(question) and self.failures <= _FEW_FAILURES

@@ -16,6 +16,7 @@ from hooks.model.prober.frontends.record import FrontendRecord
 from hooks.model.prober.messages import GraphOffer, Term
 from hooks.model.prober.reconciler import FIRST_TERM, NotNow
 from hooks.wire.prober.frontends import (
+    LONGEST_AWAITED,
     QUESTION_SECONDS,
     TOLD_SECONDS,
     ChangedGraph,
@@ -172,11 +173,14 @@ class FrontendWatch:
         wanted = dict.fromkeys(question.targets)
         for target in [target for target in graph.records if target not in wanted]:
             self._forget_target(graph, target)
-        graph.question, graph.asked = question, now
+        begins = question.is_awaited and not graph.question.is_awaited
+        graph.question, graph.asked, graph.told = question, now, float("-inf")
         graph.records = {target: graph.records.get(target) or FrontendRecord(target, now) for target in wanted}
         for target, record in graph.records.items():
             key = write_key(question.key, target)
             self._places[key] = graph, record
+            if question.is_awaited and (begins or not (record.has_answered or record.failures)):
+                record.awaited_until = now + LONGEST_AWAITED
             if self._queue.running.get(key) is None:
                 record.hurry(question, now)
                 self._queue.waiting.set(key, record.next_at)

@@ -14,6 +14,7 @@ _BORROWED = ("diff", "explain", "graph", "doctor")
 _OWN = {
     "status": "List graphs, or show one as it is: the tree of its objects, reasons, Events.",
     "why": "Say in one sentence why a graph is not ready.",
+    "ask": "Send one chat completion to a graph: the answer, and how long it took.",
     "logs": "Print the logs of a graph's pods, or of those of some services.",
     "restart": "Restart a graph, or some of its services.",
     "rollout": "Watch, pause, resume, try on a part: how workers go from one generation to the next.",

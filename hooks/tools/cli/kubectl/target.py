@@ -66,10 +66,12 @@ namespace_of_graph = click.option(
 )
 
 
+graph_argument = click.argument("name", metavar="GRAPH", shell_complete=complete_graphs)
+
+
 def graph_options(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command the argument `name` of a graph, and the options `namespace` and `connection`."""
-    with_options = namespace_of_graph(connection_options(command))
-    return click.argument("name", metavar="GRAPH", shell_complete=complete_graphs)(with_options)
+    return graph_argument(namespace_of_graph(connection_options(command)))
 
 
 def check_kind(cluster: Cluster) -> None:

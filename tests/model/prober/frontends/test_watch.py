@@ -10,6 +10,7 @@ from hooks.model.prober.frontends.watch import CALLS_OF_NAMESPACE, MOST_CHANGES,
 from hooks.model.prober.messages import Term
 from hooks.model.prober.reconciler import NO_TERM, NotNow
 from hooks.wire.prober.frontends import (
+    LONGEST_AWAITED,
     QUESTION_SECONDS,
     ChangedGraph,
     FrontendEntry,
@@ -339,3 +340,39 @@ def test_renewed_term_keeps_what_is_known() -> None:
     world.run(1)
     world.watch.set_term(Term(number=1, until=300.0))
     assert world.ask(world.question()).entries[0].state is FrontendState.ANSWERED
+
+
+def test_awaited_answer_is_asked_for_very_often_for_a_moment_only() -> None:
+    world = World()
+    world.ask(world.question(expected=("m",)))
+    world.run(1)
+    question = world.question(expected=("m",), is_awaited=True)
+    world.ask(question)
+    world.run(LONGEST_AWAITED - 1)
+    eager = len(world.frontend.lists)
+    assert 14 <= eager <= 21, "about one a second"
+    world.run(100)
+    assert len(world.frontend.lists) - eager <= 22, "then once in five seconds"
+    world.ask(question)
+    world.run(10)
+    assert len(world.frontend.lists) - eager <= 24, "it has begun to be awaited long ago"
+
+
+def test_awaited_answer_that_has_come_is_asked_for_as_seldom_as_others() -> None:
+    world = World()
+    world.frontend.models = {"m"}
+    world.ask(world.question(expected=("m",), is_awaited=True))
+    world.run(16)
+    assert len(world.frontend.lists) <= 3
+
+
+def test_change_after_a_question_is_named_although_one_before_was() -> None:
+    world = World()
+    question = world.question(is_awaited=True)
+    world.ask(question)
+    world.run(0.1)
+    assert world.changes(), "the first answer"
+    world.ask(question)
+    world.frontend.models = {"m"}
+    world.run(2)
+    assert world.changes()

@@ -197,7 +197,12 @@ EXPLAINS = {
     [
         ({}, set[str]()),
         ({"DYNAMO_HOOKS_EFFECT_EVENTS": "off"}, {"create events"}),
-        ({"DYNAMO_HOOKS_EFFECT_WRITE_BACK": "off"}, {"patch dynamographdeployments.nvidia.com"}),
+        ({"DYNAMO_HOOKS_EFFECT_WRITE_BACK": "off"}, set()),
+        ({"DYNAMO_HOOKS_SERVING": "off"}, set()),
+        (
+            {"DYNAMO_HOOKS_EFFECT_WRITE_BACK": "off", "DYNAMO_HOOKS_SERVING": "off"},
+            {"patch dynamographdeployments.nvidia.com"},
+        ),
         ({"DYNAMO_HOOKS_ENGINE_ADDRESSES": "pods"}, set()),
         ({"DYNAMO_HOOKS_ENGINE_ADDRESSES": "routable", "DYNAMO_HOOKS_EXPLAIN_PODS": "off"}, EXPLAINS),
         ({"DYNAMO_HOOKS_EXPLAIN_PODS": "off"}, EXPLAINS - {"get pods"}),
@@ -218,7 +223,7 @@ def test_hooks_of_a_restricted_installation_need_rights_in_its_namespace() -> No
 
 
 def test_only_pod_of_hooks_without_effects_needs_the_pods_of_engines_alone() -> None:
-    names = ("EFFECT_EVENTS", "EFFECT_WRITE_BACK", "EFFECT_SCALE", "RESOURCE_COUNTS", "EXPLAIN_PODS")
+    names = ("EFFECT_EVENTS", "EFFECT_WRITE_BACK", "EFFECT_SCALE", "RESOURCE_COUNTS", "EXPLAIN_PODS", "SERVING")
     off = {f"DYNAMO_HOOKS_{name}": "off" for name in names}
     assert words(plan_hooks_rights(good(workloads=(alone(off),)))) == {"get pods"}
     off["DYNAMO_HOOKS_ENGINE_ADDRESSES"] = "any"

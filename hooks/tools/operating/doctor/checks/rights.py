@@ -140,7 +140,7 @@ def _hooks_needs(found: ReadManifest, facts: InstallationFacts) -> Iterator[_Nee
     has_grove = any("grove" in find_declared(controller) for controller in facts.own_controllers)
     switches = {
         "events": _is_on(variables, "EFFECT_EVENTS"),
-        "dynamographdeployments": _is_on(variables, "EFFECT_WRITE_BACK"),
+        "dynamographdeployments": _is_on(variables, "EFFECT_WRITE_BACK") or _is_on(variables, "SERVING"),
         "podcliques/scale": has_grove and _is_on(variables, "EFFECT_SCALE"),
         "podcliques": has_grove and _is_on(variables, "EFFECT_SCALE"),
     }
@@ -167,7 +167,7 @@ def _hooks_needs(found: ReadManifest, facts: InstallationFacts) -> Iterator[_Nee
 
 
 def _is_on(variables: Mapping[str, str], setting: str) -> bool:
-    """Whether a switch is on; all of these are on by default."""
+    """Whether a setting is not `off`; none of these is by default."""
     return variables.get(f"{HOOKS_NAME.replace('-', '_').upper()}_{setting}", "on") != "off"
 
 
