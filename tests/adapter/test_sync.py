@@ -38,7 +38,7 @@ def counting(**counts: int) -> Manifest:
 def frozen(*problems: str) -> Manifest:
     """A graph of which a former spec runs: its present one has these problems."""
     previous = Previous(status=graph()["status"], generation=2, now=make.NOW)
-    return {**graph(), "status": report_failure(GraphReason.INVALID, make.problems(*problems), previous)}
+    return {**graph(), "status": report_failure(GraphReason.INVALID, make.problems(*problems), previous, serves=True)}
 
 
 def going(found: Manifest) -> Manifest:

@@ -87,11 +87,11 @@ def frontend_of(api: ApiClient, name: str) -> str:
     return ""
 
 
-def complete(url: str) -> str:
+def complete(url: str, seconds: float = CALL_SECONDS) -> str:
     """What was wrong with a chat completion; empty if all its tokens came."""
     body = {"model": MODEL, "max_tokens": TOKENS, "messages": [{"role": "user", "content": "w5 w6 w7"}]}
     try:
-        answer = requests.post(f"{url}/v1/chat/completions", json=body, timeout=CALL_SECONDS)
+        answer = requests.post(f"{url}/v1/chat/completions", json=body, timeout=seconds)
     except requests.RequestException as error:
         return f"chat completion: {type(error).__name__}"
     if answer.status_code != 200:

@@ -101,6 +101,15 @@ GRAPHS = Dashboard(
                     ),
                 ),
                 Panel(
+                    title="Models that are not routed",
+                    queries=(
+                        (
+                            f"max by (namespace, graph, model) (dynamo_hooks_graph_serving{{{_NAMESPACE}}}) == 0",
+                            "{{namespace}}/{{graph}} {{model}}",
+                        ),
+                    ),
+                ),
+                Panel(
                     title="Not ready, by reason",
                     queries=(
                         (

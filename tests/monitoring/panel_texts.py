@@ -30,6 +30,10 @@ PANELS = {
         "DynamoGraphDeployments by namespace and status.state; only successful serves all it should.", _COUNTED
     ),
     "Resources by kind and state": Text("All custom resources of Dynamo by kind and state.", _COUNTED),
+    "Models that are not routed": Text(
+        "Models that some frontend of their graph does not route; without a name: the graph routes none.",
+        "Every model is routed, or that is not known, or resources are not counted: setting resource_counts",
+    ),
     "Not ready, by reason": Text(
         "Resources that are not ready, by the reason of Ready. docs/troubleshooting.md has a paragraph for each.",
         "Everything is ready, or resources are not counted: setting resource_counts",

@@ -65,8 +65,13 @@ def test_rules_are_those_of_the_chart() -> None:
         ("engines", "0x10 1x20", "18m", True),
         ("engines", "0x10 1 0 1 0 1 0 1 0x10", "17m", False),
         ("frontend", "1x10 0x20", "14m", False),
+        ("requests", "0x10 1x20", "14m", False),
+        ("requests", "0x10 1x20", "18m", True),
     ],
-    ids=["frontend", "a moment", "engines that restart", "engines", "again and again", "over"],
+    ids=[
+        *("frontend", "a moment", "engines that restart", "engines", "again and again", "over"),
+        *("requests that fail for a moment", "requests"),
+    ],
 )
 def test_graph_that_serves_nobody_is_named(tmp_path: Path, part: str, values: str, at: str, *, is_told: bool) -> None:
     found = fires(tmp_path, "DynamoGraphDown", {OUTAGE % part: values}, at)

@@ -93,8 +93,13 @@ def _plan_frontend(one: GraphServicePlan, spec: ComponentSpec, wanted: int) -> F
         path=find_value(spec, variable="DYN_HTTP_SVC_MODELS_PATH") or _MODELS_PATH,
         is_tls=bool(find_value(spec, "--tls-cert-path", "DYN_TLS_CERT_PATH")),
         wants_certificate=bool(find_value(spec, "--tls-client-ca-cert-path", "DYN_TLS_CLIENT_CA_CERT_PATH")),
-        chooses_by_adapter=find_value(spec, variable="DYN_LORA_ENABLED").lower() in _TRUE,
+        chooses_by_adapter=chooses_by_adapter(spec),
     )
+
+
+def chooses_by_adapter(spec: ComponentSpec) -> bool:
+    """Whether such a frontend sends requests for an adapter only to workers that have it."""
+    return find_value(spec, variable="DYN_LORA_ENABLED").lower() in _TRUE
 
 
 def _role_of(spec: ComponentSpec, kind: ComponentType) -> str:

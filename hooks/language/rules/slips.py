@@ -113,6 +113,11 @@ MPI_SECRET = _slip(
     "{path}: TensorRT-LLM over several nodes starts by mpirun over SSH, with {keys} of Secret {name}; these manifests "
     "have no such Secret; create it in the cluster, or name another one in the setting mpi_secret",
 )
+ADAPTER_ANYWHERE = _slip(
+    "adapter-anywhere",
+    "{path}: {other} ({place}) sends requests for {name!r} to any worker, and those fail that reach one which has not "
+    "loaded it yet; set DYN_LORA_ENABLED to true at that frontend",
+)
 BASE_IN_CAPITALS = _slip(
     "base-in-capitals",
     "{path}: {base!r} differs only in capitals from {served!r}, which {other} ({place}) serves; names are compared "

@@ -48,6 +48,12 @@ class Service:
         """`file:line` of the service."""
         return _line_of(self.document, self.path)
 
+    def describe(self) -> str:
+        """`DynamoGraphDeployment g, spec.services[w]`, as it was written."""
+        kind, name = self.document.object["kind"], name_of(self.document.object)
+        path = self.document.as_written(slips.EMPTY_POOL.at(self.path)).path
+        return f"{kind} {name}, {path}" if self.path != SPEC else f"{kind} {name}"
+
 
 def without_made(documents: Sequence[Document]) -> tuple[Document, ...]:
     """The documents without components that a graph among them made: these are its services again.
@@ -109,7 +115,7 @@ def find_collisions(services: Iterable[Service]) -> Iterator[Fault]:
                     one.path,
                     name=one.name,
                     namespace=one.namespace,
-                    other=_describe(other),
+                    other=other.describe(),
                     place=other.place,
                 )
             )
@@ -174,7 +180,7 @@ def _find_shared_names(services: Sequence[Service]) -> Iterator[Fault]:
         other = first.setdefault((one.namespace, one.service.lower()), one)
         if other.document is not one.document:
             path = one.path / "globalDynamoNamespace"
-            yield one.document.place(slips.GLOBAL_NAMESPACE.at(path, other=_describe(other), place=other.place))
+            yield one.document.place(slips.GLOBAL_NAMESPACE.at(path, other=other.describe(), place=other.place))
 
 
 def _find_misspelt_bases(services: Sequence[Service], documents: Iterable[Document]) -> Iterator[Fault]:
@@ -193,7 +199,7 @@ def _find_misspelt_bases(services: Sequence[Service], documents: Iterable[Docume
             engine = bases[alike]
             path = SPEC / "baseModelName"
             yield document.place(
-                slips.BASE_IN_CAPITALS.at(path, base=base, served=alike, other=_describe(engine), place=engine.place)
+                slips.BASE_IN_CAPITALS.at(path, base=base, served=alike, other=engine.describe(), place=engine.place)
             )
 
 
@@ -244,12 +250,6 @@ def _namespace_of(document: Document) -> str:
 def _line_of(document: Document, path: FieldPath) -> str:
     fault = document.place(slips.EMPTY_POOL.at(path))
     return fault.where
-
-
-def _describe(one: Service) -> str:
-    kind, name = one.document.object["kind"], name_of(one.document.object)
-    path = one.document.as_written(slips.EMPTY_POOL.at(one.path)).path
-    return f"{kind} {name}, {path}" if one.path != SPEC else f"{kind} {name}"
 
 
 def _backend_of(one: Service) -> Backend | None:

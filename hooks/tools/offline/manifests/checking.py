@@ -21,6 +21,7 @@ from hooks.language.validation.review import Review, Verdict
 from hooks.language.versions import VERSIONS
 from hooks.server.admission.rules import RULES
 from hooks.tools.offline.manifests.across import find_collisions, find_services, find_shared_sets, find_shared_slips
+from hooks.tools.offline.manifests.adapters import find_adapter_slips
 from hooks.tools.offline.manifests.document import Document, Fault, sort_faults
 from hooks.tools.offline.manifests.loaded import Loaded
 from hooks.tools.offline.manifests.two_meanings import find_two_meanings
@@ -119,6 +120,7 @@ def _sum_up(
     services = tuple(find_services(loaded.documents))
     faults |= set(find_collisions(services))
     warnings |= set(find_shared_slips(services, loaded.documents, settings))
+    warnings |= set(find_adapter_slips(services, loaded.documents))
     if installed is None:
         warnings |= {_as_warning(fault) for fault in find_shared_sets(loaded.documents)}
     elif "grove" in installed:

@@ -232,3 +232,67 @@ def test_model_whose_base_has_other_capitals_is_warned_about(
         if is_warned
         else []
     )
+
+
+ADAPTED = """\
+apiVersion: nvidia.com/v1alpha1
+kind: DynamoGraphDeployment
+metadata:
+  name: g
+spec:
+  envs: COMMON
+  services:
+    Frontend:
+      componentType: frontend
+      envs: OWN
+      extraPodSpec:
+        mainContainer: {image: "dynamo-frontend:RELEASE"}
+    Worker:
+      componentType: worker
+      replicas: REPLICAS
+      modelRef: {name: base}
+      extraPodSpec:
+        mainContainer: {image: "vllm-runtime:RELEASE"}
+"""
+ADAPTER = """\
+apiVersion: nvidia.com/v1alpha1
+kind: DynamoModel
+metadata:
+  name: m
+spec:
+  modelName: a
+  baseModelName: BASE
+  modelType: lora
+  source: {uri: "s3://b/a"}
+"""
+ON = '[{name: DYN_LORA_ENABLED, value: "true"}]'
+
+
+@pytest.mark.parametrize(
+    ("change", "is_warned"),
+    [
+        ({}, True),
+        ({"OWN": ON}, False),
+        ({"COMMON": ON}, False),
+        ({"COMMON": ON, "OWN": ON.replace("true", "false")}, True),
+        ({"REPLICAS": "1"}, False),
+        ({"REPLICAS": "0"}, False),
+        ({"RELEASE": "1.2.1"}, False),
+        ({"BASE": "other"}, False),
+    ],
+)
+def test_adapter_whose_frontend_sends_requests_to_any_worker_is_warned_about(
+    folder: Path, change: dict[str, str], is_warned: bool
+) -> None:
+    values = {"COMMON": "[]", "OWN": "[]", "REPLICAS": "2", "RELEASE": "1.6.1", "BASE": "base", **change}
+    texts = [ADAPTED, ADAPTER]
+    for name, value in values.items():
+        texts = [text.replace(name, value) for text in texts]
+    _, warnings = check(folder, *texts)
+    found = [one for one in warnings if "to any worker" in one]
+    warning = (
+        "b.yaml:6: spec.modelName: DynamoGraphDeployment g, spec.services[Frontend] (a.yaml:8) sends requests for "
+        "'a' to any worker, and those fail that reach one which has not loaded it yet; set DYN_LORA_ENABLED to true at "
+        "that frontend"
+    )
+    assert found == ([warning] if is_warned else [])
