@@ -17,7 +17,7 @@ import points to the same room or to an earlier one of this list (`tests/test_la
   decision), `build` (children from the plan), `rules` (problems and slips), `report` (status, reasons, Events),
   `change` (what waits, restarts, ends), `reads` (what a sync reads beside its request). `component` has `image` (what
   images have and commands run) and `pod`, `graph` has `grove` and `workers`, `model` has `prober`, which decides what
-  is asked of engines.
+  is asked of engines and frontends.
 * `server`: what runs in a cluster around the hooks. `routes` has their table, `app` serves it, `admission` has the
   webhooks, `prober` calls the engines, `serving` is what every HTTP server has, `exchange` how anything is asked over
   HTTP, `clients` call the API server and etcd, `commands` are those that pods run.
@@ -68,6 +68,7 @@ Where is …?
 * the states of a request: hooks/request/spec/phases.py
 * what a profiler gets, and what it answers: hooks/request/spec/profiler_spec.py, hooks/request/seen/profiler_output.py
 * the phases of an adapter on an engine: hooks/model/prober/phases.py
+* what frontends are asked, and when: hooks/model/prober/frontends, hooks/wire/prober/frontends.py
 * which addresses of engines are called: hooks/model/seen/engine_addresses.py, hooks/model/seen/pod_addresses.py
 * an effect: hooks/wire/metacontroller/effects.py, hooks/server/clients/effects.py
 * an optional child kind: metacontroller/optional.yaml, hooks/ground/k8s/kinds.py

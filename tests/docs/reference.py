@@ -22,8 +22,9 @@ from hooks.language.crds.definitions import build_crds, build_version_entries
 from hooks.language.versions import V1BETA1 as BESIDE
 from hooks.model.prober.messages import AdapterPhase
 from hooks.server import serving
-from hooks.server.prober.metrics import create_prober_metrics
+from hooks.server.prober.metrics import create_frontend_metrics, create_prober_metrics
 from hooks.wire.policy.new_defaults import HELD
+from hooks.wire.prober.frontends import FrontendState
 from tests.docs.reasons import find_constant_reasons, find_reason_enumerations
 
 Node = Mapping[str, Any]
@@ -149,12 +150,16 @@ def write_metrics() -> str:
 
 def _processes() -> dict[str, list[Collector]]:
     """By process, what registers itself when its metrics are created and its page is read."""
-    prober = dict.fromkeys(AdapterPhase, 0)
     collectors: dict[str, list[Collector]] = {"Hooks": [], "Admission": []}
     for create in _creating_functions():
         process = "Admission" if "admission" in create.__name__ else "Hooks"
         collectors[process] += _registered(partial(_create_and_read, create))
-    return {**collectors, "Prober": _registered(lambda: create_prober_metrics(lambda: prober))}
+    return {**collectors, "Prober": _registered(_create_probers)}
+
+
+def _create_probers() -> None:
+    adapters, frontends = dict.fromkeys(AdapterPhase, 0), dict.fromkeys(FrontendState, 0)
+    create_frontend_metrics(create_prober_metrics(lambda: adapters).registry, lambda: frontends)
 
 
 def _creating_functions() -> list[Callable[..., object]]:
