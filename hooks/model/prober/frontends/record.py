@@ -138,6 +138,8 @@ class FrontendRecord:
             self.failures += 1
             self.error = answer.error
             return
+        if self._find_state(question, now)[0] is not FrontendState.ANSWERED:
+            self.models, self.gone = (), {}  # an answer that was too old is not doubted, it is none
         self.answered, self.failures, self.error = now, 0, ""
         listed = set(answer.models)
         absent = [name for name in self.models if name not in listed]
@@ -164,7 +166,8 @@ class FrontendRecord:
         self.about = self._choose_of_namespaces(question, missing)
         names = dict.fromkeys((*([self.about] if self.about else ()), *missing))
         self.needs = {name: found for name, found in self.needs.items() if name in names}
-        self.asked_ready = {name: at for name, at in self.asked_ready.items() if name in names}
+        recent = now - MISSING_SECONDS
+        self.asked_ready = {name: at for name, at in self.asked_ready.items() if name in names or at > recent}
         self.unknown &= names.keys()
         due = [name for name in names if self._may_ask(name, now)]
         oldest = sorted(due, key=lambda name: (name != self.about, self.asked_ready.get(name, float("-inf"))))

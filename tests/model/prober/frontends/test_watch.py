@@ -197,6 +197,19 @@ def test_answer_is_believed_for_three_periods(fields: dict[str, object], seconds
     assert world.changes() == (ChangedGraph(namespace="default", name="g0"),)
 
 
+def test_answer_that_was_too_old_is_not_doubted_by_the_next_one() -> None:
+    world = World()
+    world.frontend.models = {"a"}
+    question = world.question()
+    world.ask(question)
+    world.run(0.1)
+    world.frontend.fault = REFUSED
+    world.run(60)
+    world.frontend.fault, world.frontend.models = None, {"b"}
+    world.run(16)
+    assert (world.entry(question).models, world.entry(question).is_doubted) == (("b",), False)
+
+
 def test_frontend_that_never_answers_is_asked_less_and_less_often() -> None:
     world = World()
     world.frontend.fault = FrontendAnswer(outcome=FrontendEnd.TIMEOUT, error="it did not answer within 2 s")
