@@ -3,7 +3,7 @@
 import io
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -19,8 +19,9 @@ from urllib3 import HTTPResponse
 from hooks.ground.settings import parse_settings
 from hooks.language.crds import find_faults
 from hooks.model.prober.calls import CallOutcome, EngineAnswer
-from hooks.model.prober.frontends.calls import FrontendAnswer, FrontendCall, FrontendEnd
-from hooks.model.prober.frontends.watch import FrontendWatch
+from hooks.model.prober.frontends.answers import MOST_WORDS as MOST_WORDS_OF_KINDS
+from hooks.model.prober.frontends.answers import OtherDocument, read_models, read_readiness
+from hooks.model.prober.frontends.calls import FrontendAnswer, FrontendEnd
 from hooks.model.prober.limits import Limits
 from hooks.model.prober.messages import (
     Adapter,
@@ -31,17 +32,15 @@ from hooks.model.prober.messages import (
     LoadRequest,
     write_message,
 )
+from hooks.model.prober.reconciler import FIRST_TERM
 from hooks.server.admission.app import KINDS, create_admission_app
 from hooks.server.admission.rules import DEFAULTS, RULES
-from hooks.server.exchange.http_client import HttpClient
 from hooks.server.prober.app import create_prober_app
 from hooks.server.prober.dispatcher import Dispatcher
-from hooks.server.prober.frontend_api import FrontendClient
 from hooks.server.prober.frontend_dispatcher import FrontendDispatcher
 from hooks.server.prober.lora_api import list_adapters, load_adapter, unload_adapter
 from hooks.server.serving.call_id import CallId
-from hooks.wire.prober.frontends import FrontendQuestion, FrontendReport, FrontendTarget
-from hooks.wire.prober.frontends import read_message as read_question
+from hooks.wire.prober.frontends import LONGEST_NAME, MOST_MODELS, FrontendQuestion, FrontendTarget
 from hooks.wire.prober.frontends import write_message as write_question
 from tests.fuzzing.answers import answer_seeds, open_answers
 from tests.fuzzing.giving import (
@@ -64,7 +63,6 @@ from tests.reviews import conversion_review, review
 ROOT = Path(__file__).parents[2]
 GOLDEN = ROOT / "tests" / "golden"
 EXAMPLES = sorted((ROOT / "examples").glob("*.yaml"))
-_MOST_REPORTED = 64 * 1024
 _SETTINGS = {"hooks_image": "hooks:1", "request_namespaces": "any", "installation": "here"}
 _NAMED = re.compile(r".+; nothing was changed, the hooks' log has more under sync id \w+\n")
 
@@ -233,7 +231,7 @@ def _is_accepted(found: Any) -> bool:
 
 
 def prober_seeds() -> list[Seed]:
-    """Requests and questions to the prober, and answers of engines and frontends."""
+    """Requests to the prober, and answers of engines and frontends."""
     targets = tuple(EngineTarget(address=f"http://127.0.0.{n}:9090", pod=f"w{n}") for n in (2, 3))
     wanted = LoadRequest(
         namespace="default", name="m", adapter=Adapter(name="a", uri="s3://b/a"), former=("b",), targets=targets
@@ -244,31 +242,27 @@ def prober_seeds() -> list[Seed]:
         "load": {"status": "success", "message": "loaded", "lora_name": "a", "lora_id": 7},
         "error": {"status": "error", "message": "RepositoryNotFound: a"},
         "detail": {"detail": [{"loc": ["body"], "msg": "max_lora_rank"}]},
-        "models": {"object": "list", "data": [{"id": "a", "object": "model"}, {"id": "b", "object": "model"}]},
-        "ready": {
-            "ready": False,
-            "namespaces": {
-                "ns": {
-                    "ready": False,
-                    "worker_types": {"decode": {"workers": 1, "needs": [["prefill"]]}},
-                    "missing_worker_types": ["prefill"],
-                }
-            },
-        },
+    }
+    ready = {"ready": False, "worker_types": {"decode": {"workers": 1}}, "missing_worker_types": ["prefill"]}
+    answers |= {
+        "models": {"object": "list", "data": [{"id": "a", "object": "model"}, {"id": "b"}]},
+        "readiness": {"model": "a", "ready": False, "namespaces": {"ns": ready}},
     }
     request = orjson.loads(write_message(wanted))
-    question = orjson.loads(write_question(_QUESTION))
+    asked = FrontendQuestion(
+        namespace="default",
+        name="g",
+        targets=(FrontendTarget(address="http://127.0.0.4:8000", pod="f"),),
+        expected=("a",),
+        namespaces=("ns",),
+    )
+    question = orjson.loads(write_question(asked))
+    others = [Seed(name=name, path="", value=value) for name, value in answers.items()]
     return [
         Seed(name="request", path="/v1/models/default/m", value=request),
         Seed(name="question", path="/v1/frontends/default/g", value=question),
-        *(Seed(name=name, path="", value=value) for name, value in answers.items()),
+        *others,
     ]
-
-
-_FRONTEND = FrontendTarget(address="http://127.0.0.4:8000", pod="f0")
-_QUESTION = FrontendQuestion(
-    namespace="default", name="g", uid="u", targets=(_FRONTEND,), expected=("a",), namespaces=("ns",)
-)
 
 
 class _Answering(HTTPAdapter):
@@ -286,12 +280,12 @@ class _Answering(HTTPAdapter):
 
 @contextmanager
 def open_prober() -> Iterator[Give]:
-    """The prober's server, and the reading of engines' answers."""
+    """The prober's server, and the reading of engines' and frontends' answers."""
     dispatcher = Dispatcher(Limits(), lambda _call: EngineAnswer(outcome=CallOutcome.OK, names=frozenset({"a"})))
-    frontends = FrontendDispatcher(_refuse_connection, lambda: dispatcher.term, dispatcher.metrics.registry)
+    said = FrontendAnswer(outcome=FrontendEnd.OK, models=("a",))
+    frontends = FrontendDispatcher(lambda _call: said, lambda: FIRST_TERM, dispatcher.metrics.registry)
     client = create_prober_app(dispatcher, frontends).test_client()
     engine = _Answering()
-    asked = FrontendClient(client=HttpClient(transport=engine), rule="any")
 
     def give(seed: Seed, body: bytes, _places: tuple[Place, ...]) -> None:
         if seed.path:
@@ -308,26 +302,21 @@ def open_prober() -> Iterator[Give]:
         ):
             if len(found.message) > MOST_WORDS or "\n" in found.message:
                 raise Broken(f"an engine's answer becomes a message of {len(found.message)} characters")
-        _ask_frontend(asked)
+        _read_frontend(body)
 
     yield give
 
 
-def _refuse_connection(_call: FrontendCall) -> FrontendAnswer:
-    return FrontendAnswer(outcome=FrontendEnd.UNREACHABLE, error="it refuses connections")
-
-
-def _ask_frontend(client: FrontendClient) -> None:
-    """Ask for a list and for a model, and have both taken as the watch does."""
-    watch = FrontendWatch()
-    watch.ask(_QUESTION, 1.0)
-    for now in (1.0, 2.0):
-        for call in watch.due(now):
-            watch.finish(call, client.perform(call), now, 0.5)
-    report = watch.ask(_QUESTION, 3.0)
-    if len(text := write_question(report)) > _MOST_REPORTED:
-        raise Broken(f"a frontend's answer becomes a report of {len(text)} bytes")
-    read_question(text, FrontendReport)
+def _read_frontend(body: bytes) -> None:
+    """What is kept of a frontend's answer is bounded in number and length, whatever it says."""
+    with suppress(OtherDocument):
+        models, _ = read_models(body, frozenset({"a"}))
+        if len(models) > MOST_MODELS + 1 or any(len(one) > LONGEST_NAME for one in models):
+            raise Broken(f"{len(models)} models of a frontend are kept, some with long names")
+    with suppress(OtherDocument):
+        needs, namespaces = read_readiness(body, "a", ("ns",))
+        if len(needs) > MOST_WORDS_OF_KINDS or len(namespaces) > 1:
+            raise Broken(f"{len(needs)} kinds of workers and {len(namespaces)} namespaces are kept")
 
 
 # Commands

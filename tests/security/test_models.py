@@ -19,12 +19,15 @@ from urllib3 import HTTPResponse
 from hooks.ground.errors import ProberUnavailable
 from hooks.ground.settings import parse_settings
 from hooks.model.prober.calls import EngineAction, EngineCall
+from hooks.model.prober.frontends.calls import FrontendAnswer, FrontendEnd
 from hooks.model.prober.limits import Limits
 from hooks.model.prober.messages import Adapter, AdapterPhase, EngineTarget, LoadReport, LoadRequest, write_message
+from hooks.model.prober.reconciler import FIRST_TERM
 from hooks.server.clients.etcd import EtcdClient
 from hooks.server.clients.prober_client import ProberClient
 from hooks.server.prober.app import create_prober_app
 from hooks.server.prober.dispatcher import Dispatcher
+from hooks.server.prober.frontend_dispatcher import FrontendDispatcher
 from hooks.server.prober.lora_api import perform
 from hooks.server.serving.call_id import CallId
 from hooks.wire.metacontroller.effects import Effect, EtcdPrefixDrop
@@ -101,7 +104,9 @@ def test_what_the_prober_logs_counts_and_shows(caplog: pytest.LogCaptureFixture)
     reports: list[Any] = []
     for engine in (*(Engine(status, body) for status in (200, 404, 500) for body in BODIES.values()), Broken(0, b"")):
         dispatcher = Dispatcher(Limits(), call_engine(engine))
-        client = create_prober_app(dispatcher, token=TEXT).test_client()
+        silent = FrontendAnswer(outcome=FrontendEnd.UNREACHABLE)
+        frontends = FrontendDispatcher(lambda _call: silent, lambda: FIRST_TERM, dispatcher.metrics.registry)
+        client = create_prober_app(dispatcher, frontends, token=TEXT).test_client()
         head = {"Authorization": f"Bearer {TEXT}"}
         dispatcher.start()
         try:
