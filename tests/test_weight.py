@@ -26,7 +26,7 @@ BUDGETS = {
     "admission": Budget(
         modules=("hooks.server.commands.serve_admission", "hooks.server.admission.app"),
         lines=13_200,
-        reason="Clients, what every server has, and the settings of all; rules and schemas are loaded by the first review.",
+        reason="Clients, settings and what every server has; rules and schemas are loaded by the first review.",
     ),
     "prober": Budget(
         modules=("hooks.server.commands.prober", "hooks.server.prober.app"),
