@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from hooks.graph.report.events import plan_transition_events
 from hooks.ground.k8s.types import Manifest
 from hooks.wire.metacontroller.effects import Event
 from tests import make
@@ -211,3 +212,40 @@ def test_events_bring_no_graph_back() -> None:
     answer = world.ask(make.graph(SERVICES), running())
     assert [type(effect) for effect in answer.effects] == [Event]
     assert answer.resync_after_seconds == 0
+
+
+def serving(truth: str, reason: str, *, ready: str = "False") -> dict[str, Any]:
+    """A status with both conditions."""
+    found = {"message": "m", "lastTransitionTime": "2026-01-01T00:00:00Z", "observedGeneration": 1}
+    conditions = [
+        {"type": "Ready", "status": ready, "reason": "r", **found},
+        *([{"type": "Serving", "status": truth, "reason": reason, **found}] if truth else ()),
+    ]
+    return {"conditions": conditions}
+
+
+TRUE, NO, UNKNOWN = ("True", "Answering"), ("False", "NotRouted"), ("Unknown", "NotAsked")
+BEGINS, ENDS = [("Normal", "Serving", "m")], [("Warning", "NotServing", "m")]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "told"),
+    [
+        (serving(*TRUE), serving(*NO), ENDS),
+        (serving(*TRUE), serving("False", "ScaledToZero"), [("Normal", "NotServing", "m")]),
+        (serving(*NO), serving(*TRUE), BEGINS),
+        (serving("", ""), serving(*TRUE), BEGINS),
+        (serving(*UNKNOWN), serving(*TRUE), BEGINS),
+        (serving(*UNKNOWN, ready="True"), serving(*TRUE, ready="True"), []),
+        (serving(*TRUE), serving(*UNKNOWN), []),
+        (serving(*UNKNOWN), serving(*NO), []),
+        (serving(*NO), serving("False", "NoEndpoints"), []),
+        (serving(*TRUE), serving(*TRUE), []),
+        (serving(*TRUE), serving("", ""), []),
+    ],
+)
+def test_begin_and_end_of_answers_to_requests_are_told(
+    before: dict[str, Any], after: dict[str, Any], told: list[tuple[str, str, str]]
+) -> None:
+    request = make.sync_request({**make.graph(SERVICES), "status": before})
+    assert words(plan_transition_events(request, after, {})) == told

@@ -11,6 +11,8 @@
 | the reason why a service under Grove is not ready changes to one that needs action | Warning with that reason |
 | a rollout of workers begins, is paused, stands still with a canary, goes on, ends | Normal with its reason |
 | a rollout of workers finds no room, or is stalled | Warning with its reason |
+| Serving becomes True, from Unknown only if the graph was not ready | Normal `Serving` |
+| Serving becomes False after it was True | Warning `NotServing`; Normal if it is scaled to zero |
 | the scaling adapter of a removed service is deleted | Normal `AdapterDeleted` |
 
 A component has Events of its own about why it is not ready; under Grove there are no components, so the graph has them.
@@ -22,10 +24,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal
 
 from hooks.graph.report.rollout_reasons import ROLLOUT, RolloutReason
+from hooks.graph.report.serving_reasons import SERVING, ServingReason
 from hooks.graph.report.status import NOT_READY_REASONS, GraphReason
 from hooks.ground import contract
 from hooks.ground.k8s.conditions import READY, find_condition
-from hooks.ground.k8s.not_ready import NEEDS_ACTION, Explanation
+from hooks.ground.k8s.not_ready import NEEDS_ACTION, Explanation, NotReadyReason
 from hooks.ground.k8s.types import Json, ReadManifest, is_deleting, name_of
 from hooks.wire.metacontroller.effects import Event, ObjectReference
 from hooks.wire.metacontroller.protocol import SyncRequest
@@ -52,6 +55,7 @@ def plan_transition_events(
         *build_applied_event(about, before, status),
         *_service_events(about, before, status, explained),
         *_rollout_events(about, before, status),
+        *_serving_events(about, before, status),
     )
 
 
@@ -110,6 +114,26 @@ def _rollout_events(about: ObjectReference, before: Mapping[str, Json], after: M
         reason = RolloutReason.COMPLETED.value
         message = "All pods of workers are of one generation, and no other is left"
         yield Event(about=about, type="Normal", reason=reason, message=message, occasion=occasion)
+
+
+def _serving_events(about: ObjectReference, before: Mapping[str, Json], after: Mapping[str, Json]) -> Iterator[Event]:
+    """An Event when requests begin to be answered, or are no longer; none of what cannot be known for a while.
+
+    True after Unknown is told only of a graph that was not ready: one that was ready was served before.
+    """
+    changed = find_change(before, after, SERVING)
+    last = find_condition(before.get("conditions") or (), SERVING)
+    if changed is None or (last or {}).get("status") == changed["status"]:
+        return
+    message, occasion = str(changed["message"]), change_of(before, SERVING)
+    if changed["status"] == "True" and ((last or {}).get("status") == "False" or not was_true(before, READY)):
+        yield Event(about=about, type="Normal", reason=SERVING, message=message, occasion=occasion)
+    elif changed["status"] == "False" and was_true(before, SERVING):
+        reason = NotReadyReason.NOT_SERVING.value
+        is_meant = changed["reason"] == ServingReason.SCALED_TO_ZERO.value
+        yield Event(
+            about=about, type="Normal" if is_meant else "Warning", reason=reason, message=message, occasion=occasion
+        )
 
 
 def _adapter_events(about: ObjectReference, request: SyncRequest, services: frozenset[str]) -> Iterator[Event]:

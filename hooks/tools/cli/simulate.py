@@ -168,11 +168,13 @@ def simulate(  # noqa: PLR0913, PLR0917 - one parameter for each option
     """Run manifests in an in-memory cluster, with the real hooks, until all is Ready.
 
     FILE is a file, a directory (read recursively) or - for standard input. The cluster calls the hooks as
-    Metacontroller does; they run as a server in a process of its own. Pods are simulated. If there is a DynamoModel,
-    the prober runs too, and pods answer it on loopback addresses as engines do. A simulated profiler takes ten seconds
-    and measures nothing. A pod waits for a Secret, ConfigMap or claim that neither a manifest nor --given has.
-    Progress is printed to standard error, the tree of objects to standard output. The exit status is 0 if all is Ready,
-    else 1; then the reasons are printed. After Ctrl-C it is 130.
+    Metacontroller does; they run as a server in a process of its own. Pods are simulated. The prober runs too, and pods
+    answer it on loopback addresses as frontends and engines do: a frontend lists the models of ready workers, so --hold
+    and --break also play workers that never register. A simulated profiler takes ten seconds and measures nothing.
+
+    A pod waits for a Secret, ConfigMap or claim that neither a manifest nor --given has. Progress is printed to
+    standard error, the tree of objects to standard output. The exit status is 0 if all is Ready, else 1; then the
+    reasons are printed. After Ctrl-C it is 130.
     """
     settings = read_offline_settings(set_values)
     loaded = load_together(paths, namespace, Selection(building=building, origin=origin))

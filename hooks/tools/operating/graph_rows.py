@@ -11,6 +11,7 @@ from hooks.ground.k8s.types import Json, ReadManifest, name_of
 from hooks.tools.offline.simulation.trees import describe_restart, is_ready
 from hooks.tools.operating.cluster import Cluster
 from hooks.tools.operating.live_reader import LiveReader, title_of
+from hooks.tools.operating.serving import find_serving, list_models
 from hooks.wire.metacontroller.processing import find_unprocessed
 from hooks.wire.policy.new_defaults import HELD
 
@@ -34,6 +35,8 @@ class GraphRow:
     services: int
     waiting: tuple[str, ...]
     created: str
+    serving: str = ""
+    models: tuple[str, ...] = ()
 
     def as_json(self) -> dict[str, Json]:
         """The row for a program."""
@@ -41,6 +44,8 @@ class GraphRow:
             "namespace": self.namespace,
             "name": self.name,
             "ready": self.is_ready,
+            "serving": self.serving,
+            "models": list(self.models),
             "reason": self.reason,
             "message": self.message,
             "gpus": self.gpus,
@@ -92,6 +97,8 @@ def build_row(graph: ReadManifest, components: Iterable[ReadManifest], now: date
         services=len(services),
         waiting=tuple(_find_waiting(graph, own)),
         created=str(graph["metadata"].get("creationTimestamp") or ""),
+        serving=find_serving(graph),
+        models=list_models(graph),
     )
 
 

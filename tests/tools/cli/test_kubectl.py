@@ -115,7 +115,10 @@ def test_status_says_why_pods_are_not_ready_and_how_often_they_restarted(world: 
     counts = [{**one, "restartCount": 4} for one in pod["status"]["containerStatuses"]]
     world.patch_status(kinds.POD, pod["metadata"]["name"], {"status": {"containerStatuses": counts}}, "default")
     shown = run("status", "llm").stdout
-    assert shown.startswith("graph llm in namespace default: not ready\nrestart r1 Restarting Frontend\n\nReasons\n")
+    head = shown.partition("\n\nReasons\n")[0].splitlines()
+    assert head[0] == "graph llm in namespace default: not ready"
+    assert head[1].startswith("serving False: no ready pod stands behind the Service llm-frontend")
+    assert head[2:] == ["restart r1 Restarting Frontend"]
     cause = f"CrashLoop: pod {pod['metadata']['name']}: "
     reasons = shown.partition("\nReasons\n")[2].partition("\n\n")[0]
     assert reasons.startswith(f"  DynamoGraphDeployment llm: llm-frontend: {cause}")

@@ -6,6 +6,7 @@ from contextlib import nullcontext
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -20,6 +21,7 @@ from hooks.tools.cli.kubectl.main import PluginGroup
 from hooks.tools.offline.simulator.cluster import SimulatedCluster
 from hooks.tools.offline.simulator.workloads.pods import PodFault
 from hooks.tools.operating.graph_rows import NOT_PROCESSED, build_row
+from hooks.tools.operating.serving import describe_serving
 from tests import make
 from tests.tools.cli import test_kubectl as base
 from tests.tools.cli.test_kubectl import run, said, services
@@ -27,6 +29,7 @@ from tests.tools.offline.picture.drawn import engine
 from tests.tools.operating.migration.played_cluster import PlayedCluster, play
 
 world, played = base.world, base.played
+UNKNOWN = "whether requests are answered is not known: there is no prober here"
 NOW = datetime(2030, 1, 1, tzinfo=UTC)
 
 
@@ -42,12 +45,12 @@ def test_status_without_a_name_lists_the_graphs_of_the_namespace(world: Simulate
     world.patch(contract.GRAPH, "llm", {"spec": {"restart": {"id": "r1"}}}, "default")
     world.run_for(300)
     lines = run("status").stdout.splitlines()
-    assert cells(lines[0]) == ["NAME", "READY", "REASON", "GPUS", "WAITING RESTARTS", "AGE"]
+    assert cells(lines[0]) == ["NAME", "READY", "SERVING", "REASON", "GPUS", "WAITING RESTARTS", "AGE"]
     rows = {row[0]: row for row in map(cells, lines[1:])}
     assert set(rows) == {"llm", "other"}
     gpus = str(world.get(contract.GRAPH, "llm", "default")["status"]["gpus"])  # type: ignore[index]
-    assert rows["llm"][1:5] == ["False", "CrashLoop", gpus, "restart r1 Restarting Frontend"]
-    assert rows["other"][1:5] == ["True", "-", "0", "-"]
+    assert rows["llm"][1:6] == ["False", "False", "CrashLoop", gpus, "restart r1 Restarting Frontend"]
+    assert rows["other"][1:6] == ["True", "Unknown", "-", "0", "-"]
     everywhere = run("status", "-A").stdout.splitlines()
     assert cells(everywhere[0])[:2] == ["NAMESPACE", "NAME"]
     assert [cells(line)[:2] for line in everywhere[1:]] == [
@@ -56,8 +59,8 @@ def test_status_without_a_name_lists_the_graphs_of_the_namespace(world: Simulate
         ["elsewhere", "far"],
     ]
     wide = cells(run("status", "-o", "wide").stdout.splitlines()[1])
-    assert wide[6:8] == ["Deployments", "2/3"]
-    assert "CrashLoop: pod llm-frontend" in wide[8]
+    assert wide[7:9] == ["Deployments", "2/3"]
+    assert "CrashLoop: pod llm-frontend" in wide[9]
 
 
 @pytest.mark.usefixtures("played")
@@ -114,12 +117,12 @@ def test_new_defaults_and_unseen_specs_and_restarts_are_said() -> None:
     stale = build_row({**fresh, "status": {**fresh["status"], "observedGeneration": 1}}, [], NOW)
     assert (stale.is_ready, stale.reason) == (False, NOT_PROCESSED)
     table = write_table([stale], NOW, is_wide=False, is_everywhere=False)
-    assert cells(table.splitlines()[1]) == ["g", "False", NOT_PROCESSED, "?", "-", "?"]
+    assert cells(table.splitlines()[1]) == ["g", "False", "-", NOT_PROCESSED, "?", "-", "?"]
 
 
 @pytest.mark.usefixtures("played")
 def test_why_is_one_sentence(world: SimulatedCluster) -> None:
-    assert run("why", "llm").stdout == "graph llm is ready, all 3 services\n"
+    assert run("why", "llm").stdout == f"graph llm is ready, all 3 services; {UNKNOWN}\n"
     world.break_pods("llm-frontend*", PodFault.CRASH_LOOP)
     world.patch(contract.GRAPH, "llm", {"spec": {"restart": {"id": "r1"}}}, "default")
     world.run_for(300)
@@ -194,3 +197,26 @@ def test_completion_is_silent_without_a_cluster(
 def test_program_that_completes_is_installed_beside_the_plugin() -> None:
     project = tomllib.loads((Path(__file__).parents[3] / "pyproject.toml").read_text())["project"]
     assert project["scripts"]["kubectl_complete-dynamo"] == "hooks.tools.cli.kubectl.completing:main"
+
+
+@pytest.mark.parametrize(
+    ("truth", "field", "said"),
+    [
+        ("True", {"models": [{"name": "m", "frontends": "1/1"}]}, "its frontend answers for m"),
+        (
+            "True",
+            {"models": [{"name": name, "frontends": "2/2"} for name in "abcdefg"]},
+            "2 of 2 frontends answer for a, b, c, d, e and 2 more",
+        ),
+        ("False", {"models": [{"name": "m", "frontends": "1/2"}]}, "frontend x does not route m"),
+        ("Unknown", "forged", "frontend x does not route m"),
+        ("", None, ""),
+    ],
+)
+def test_serving_is_said_in_a_line(truth: str, field: Any, said: str) -> None:
+    conditions = [{"type": "Serving", "status": truth, "message": "frontend x does not route m"}] if truth else []
+    graph = {**make.graph({}), "status": {"conditions": conditions, "serving": field}}
+    assert describe_serving(graph) == said
+    row = build_row(graph, (), make.NOW)
+    assert row.serving == truth
+    assert row.as_json()["models"] == [one["name"] for one in (field["models"] if isinstance(field, dict) else ())]

@@ -7,7 +7,7 @@ from functools import partial
 import click
 import orjson
 
-from hooks.graph.report.serving_reasons import SERVING, SERVING_FIELD
+from hooks.graph.report.serving_reasons import SERVING
 from hooks.ground import contract
 from hooks.ground.k8s import kinds
 from hooks.ground.k8s.conditions import READY, find_condition
@@ -23,6 +23,7 @@ from hooks.tools.cli.kubectl.target import (
     open_graph,
 )
 from hooks.tools.offline.manifests.writing import guard_output
+from hooks.tools.operating import serving
 from hooks.tools.operating.chat import ChatFailed, ChatQuestion, Measured, list_models, stream_chat
 from hooks.tools.operating.frontends import Frontend, find_frontends
 from hooks.tools.operating.live_reader import LiveReader
@@ -132,17 +133,12 @@ def _choose_model(target: Target, frontend: Frontend) -> str:
         NotPossible: there is none, or there are several.
         ChatFailed: the frontend does not list them.
     """
-    known = _known_models(target) or list_models(target.cluster, frontend)
+    known = serving.list_models(target.graph) or list_models(target.cluster, frontend)
     if len(known) > 1:
         raise NotPossible(f"graph {target.name} serves {list_names(known)}; choose one with --model")
     if not known:
         raise NotPossible(f"frontend {frontend.pod} lists no model{_remark(target)}")
     return known[0]
-
-
-def _known_models(target: Target) -> tuple[str, ...]:
-    field = (target.graph.get("status") or {}).get(SERVING_FIELD) or {}
-    return tuple(str(one["name"]) for one in field.get("models") or () if one.get("name"))
 
 
 def _remark(target: Target) -> str:

@@ -55,7 +55,7 @@ def print_graph(connection: Connection, namespace: str, name: str, output: str) 
 
 def write_table(rows: Sequence[GraphRow], now: datetime, *, is_wide: bool, is_everywhere: bool) -> str:
     """The graphs in columns, as kubectl writes them; ends with a newline."""
-    head = ["NAME", "READY", "REASON", "GPUS", "WAITING RESTARTS", "AGE", *(_WIDE if is_wide else ())]
+    head = ["NAME", "READY", "SERVING", "REASON", "GPUS", "WAITING RESTARTS", "AGE", *(_WIDE if is_wide else ())]
     lines = [head, *(_write_row(row, now, is_wide=is_wide) for row in rows)]
     if is_everywhere:
         places = ["NAMESPACE", *(row.namespace for row in rows)]
@@ -73,6 +73,7 @@ def _write_row(row: GraphRow, now: datetime, *, is_wide: bool) -> list[str]:
     return [
         row.name,
         str(row.is_ready),
+        row.serving or "-",
         row.reason or "-",
         "?" if row.gpus is None else str(row.gpus),
         ", ".join(row.waiting) or "-",

@@ -21,6 +21,7 @@ from hooks.tools.cli.kubectl.target import Target, find_graph, namespace_of_grap
 from hooks.tools.offline.manifests.writing import guard_output
 from hooks.tools.offline.simulation.trees import build_tree, describe_restart, describe_rollout, is_ready
 from hooks.tools.operating.live_tree import LiveTree, describe_live, read_tree, time_of
+from hooks.tools.operating.serving import describe_serving, find_serving
 
 _SECONDS = 2.0
 _INTERRUPTED = 130
@@ -85,9 +86,11 @@ def build_view(found: LiveTree, now: datetime | None = None) -> RenderableType:
     """Everything that is shown; Events with their age, or without `now` with their time."""
     state = Text("Ready", style="green") if is_ready(found.graph) else Text("not ready", style="yellow")
     namespace = found.graph["metadata"].get("namespace", "")
+    serving = describe_serving(found.graph)
     restart, rollout = describe_restart(found.graph), describe_rollout(found.graph, found.objects)
     parts: list[RenderableType] = [
         Text.assemble(f"graph {name_of(found.graph)} in namespace {namespace}: ", state),
+        *([Text(f"serving {find_serving(found.graph)}: {serving}")] if serving else ()),
         *([Text(f"restart {restart}")] if restart else ()),
         *([Text(f"rollout {rollout}")] if rollout else ()),
         *_titled("Reasons", found.reasons),

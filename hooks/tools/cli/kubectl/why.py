@@ -12,6 +12,7 @@ from hooks.tools.offline.simulation.trees import is_ready
 from hooks.tools.operating.graph_rows import build_row
 from hooks.tools.operating.live_tree import LiveTree, read_tree
 from hooks.tools.operating.reasons import find_first_cause
+from hooks.tools.operating.serving import describe_serving, find_serving
 
 _LONGEST = 500
 
@@ -40,7 +41,10 @@ def describe_cause(target: Target, tree: LiveTree, now: datetime) -> str:
     if is_ready({"status": {}, **tree.graph}):
         row = build_row(tree.graph, below, now)
         waiting = f"; waiting: {', '.join(row.waiting)}" if row.waiting else ""
-        return f"graph {target.name} is ready, all {row.services} services{waiting}"
+        said = describe_serving(tree.graph)
+        if said and find_serving(tree.graph) == "Unknown":
+            said = f"whether requests are answered is not known: {said}"
+        return f"graph {target.name} is ready, all {row.services} services{f'; {said}' if said else ''}{waiting}"
     cause = find_first_cause(tree.graph, below, now)
     if cause is None:
         look = f"kubectl dynamo status {target.name} -n {target.namespace}"

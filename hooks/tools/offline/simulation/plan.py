@@ -40,8 +40,14 @@ class SimulationPlan:
 
     @property
     def has_models(self) -> bool:
-        """Whether there is a DynamoModel, which needs a prober and engines."""
+        """Whether there is a DynamoModel, which needs engines."""
         return any(gvk_of(document.object) == contract.MODEL for document in self.documents if document.is_ours)
+
+    @property
+    def needs_prober(self) -> bool:
+        """Whether there is a graph or a model, whose frontends or engines a prober asks."""
+        asked = {contract.GRAPH, contract.MODEL, contract.GRAPH_REQUEST}
+        return any(gvk_of(document.object) in asked for document in self.documents if document.is_ours)
 
 
 def build_cluster(plan: SimulationPlan, hook: Hook, hooks_url: str) -> SimulatedCluster:

@@ -16,6 +16,7 @@ from hooks.tools.offline.simulation.snapshots import Snapshot, take_snapshot
 from hooks.tools.offline.simulation.trees import is_ready
 from hooks.tools.offline.simulator.cluster import SimulatedCluster
 from hooks.tools.offline.simulator.engines import Engines, reserve_port, run_engines
+from hooks.tools.offline.simulator.frontends import Frontends
 from hooks.tools.offline.simulator.loopback_http import run_listeners
 from hooks.tools.offline.simulator.metacontroller.hook_client import connect_hook
 from hooks.tools.offline.simulator.queries import ClusterReader
@@ -29,7 +30,7 @@ STUCK_SECONDS = 15.0
 """Seconds of the cluster after which nothing more is expected of pods that only wait for missing objects."""
 
 _LOOPBACK_ENGINES = "engine_addresses=any"
-"""The simulated engines listen on loopback."""
+"""The simulated frontends and engines listen on loopback."""
 
 
 class Viewer(Protocol):
@@ -44,7 +45,7 @@ class Viewer(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Programs:
-    """What runs in real time: the servers and, for models, the engines that the prober calls.
+    """What runs in real time: the servers and, for graphs and models, the frontends and engines that the prober calls.
 
     `reader` is what the hooks read on demand, of the cluster that is built last.
     """
@@ -52,6 +53,7 @@ class Programs:
     servers: Servers
     reader: ClusterReader
     engines: Engines | None = None
+    frontends: Frontends | None = None
 
 
 @contextmanager
@@ -75,15 +77,17 @@ def run_programs(
     reader = ClusterReader()
     with ExitStack() as stack:
         url = stack.enter_context(serve_objects(reader))
-        if not plan.has_models:
+        if not plan.needs_prober:
             servers = stack.enter_context(run_servers(settings, prober=False, objects_url=url, heed=heed, say=say))
             yield Programs(servers=servers, reader=reader)
             return
-        port = stack.enter_context(reserve_port(engine_port))
-        engines = stack.enter_context(run_engines(port))
-        given = [*settings, f"engine_port={port}", _LOOPBACK_ENGINES]
+        frontends = Frontends(stack.enter_context(run_listeners()))
+        given, engines = [*settings, _LOOPBACK_ENGINES], None
+        if plan.has_models:
+            port = stack.enter_context(reserve_port(engine_port))
+            engines, given = stack.enter_context(run_engines(port)), [*given, f"engine_port={port}"]
         servers = stack.enter_context(run_servers(given, prober=True, objects_url=url, heed=heed, say=say))
-        yield Programs(servers=servers, reader=reader, engines=engines)
+        yield Programs(servers=servers, reader=reader, engines=engines, frontends=frontends)
 
 
 @contextmanager
@@ -134,6 +138,8 @@ def _watch(
         programs.servers.heed()
         if programs.engines is not None:
             programs.engines.follow(cluster)
+        if programs.frontends is not None:
+            programs.frontends.follow(cluster)
         while waiting and _is_over(cluster, waiting[-1]):
             waiting.pop()
         return not waiting and _all_over(cluster, roots)

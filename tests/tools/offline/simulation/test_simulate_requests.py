@@ -31,6 +31,11 @@ spec:
       extraPodSpec:
         mainContainer:
           image: img:1
+    Worker:
+      componentType: worker
+      extraPodSpec:
+        mainContainer:
+          image: img:1
 """
 
 
