@@ -1,6 +1,7 @@
 """A LoRA adapter on a worker that is built on the real runtime's endpoints: loaded, lost, loaded again, unloaded.
 
 The worker keeps a list of adapters instead of an engine; its HTTP server, its routes and its answers are the runtime's.
+It tells the frontend neither of a model nor of an adapter: so where frontends are asked, the adapter is not offered.
 """
 
 import os
@@ -27,12 +28,14 @@ ADAPTER, FOLDER = "my-org/my-lora", "/opt/worker"
 MODEL_NAME = "my-lora"
 
 
-@pytest.fixture
-def served(bench: Bench, api: ApiClient, newest: str, tmp_path: Path) -> Iterator[ApiClient]:
-    """A namespace with a graph whose worker takes adapters, under hooks that have a prober."""
+@pytest.fixture(params=["off"])
+def served(
+    bench: Bench, api: ApiClient, newest: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> Iterator[ApiClient]:
+    """A namespace with a graph whose worker takes adapters, under hooks that have a prober; `serving` as it says."""
     settings = ("lora_verify_interval=1", "lora_mandate=4", "engine_addresses=any")
     prober = prober_server(tmp_path, free_port(), *settings)
-    limits = {"lora_verify_interval": "1", "lora_mandate": "4"}
+    limits = {"lora_verify_interval": "1", "lora_mandate": "4", "serving": request.param}
     with running(prober), relay(prober.url) as url, acting(bench, tmp_path, prober_url=url, **limits):
         text = {"lora_worker.py": SCRIPT.read_text()}
         api.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "worker"}, "data": text})
@@ -73,10 +76,30 @@ def is_loaded(bench: Bench, api: ApiClient) -> bool:
     return held(bench, api) == [ADAPTER] and condition(found, "Ready").get("status") == "True"
 
 
-def test_adapter_is_loaded_again_after_a_restart_and_unloaded_in_the_end(bench: Bench, served: ApiClient) -> None:
+def create_model(api: ApiClient) -> None:
     spec = {"modelName": ADAPTER, "baseModelName": BASE, "modelType": "lora", "source": {"uri": f"hf://{ADAPTER}"}}
-    model = {"apiVersion": DYNAMO, "kind": MODEL, "metadata": {"name": MODEL_NAME}, "spec": spec}
-    served.create(model, strict=True)
+    api.create({"apiVersion": DYNAMO, "kind": MODEL, "metadata": {"name": MODEL_NAME}, "spec": spec}, strict=True)
+
+
+@pytest.mark.parametrize("served", ["report"], indirect=True)
+def test_adapter_that_the_frontend_never_hears_of_is_not_ready(bench: Bench, served: ApiClient) -> None:
+    create_model(served)
+
+    def ready() -> Manifest:
+        return condition(served.get(DYNAMO, MODEL, MODEL_NAME) or {}, "Ready")
+
+    with explained(bench, served):
+        wait_for(lambda: held(bench, served) == [ADAPTER], "the engine has the adapter", 60)
+        wait_for(lambda: ready().get("reason") == "NotOffered", lambda: f"no frontend offers it: {ready()}", 60)
+        wait_for(lambda: "see the logs" in ready()["message"], lambda: f"it lasts: {ready()}", 60)
+    said = f"no frontend of graph {NAME} offers it to clients (asked: {NAME}-frontend-"
+    assert said in ready()["message"]
+    served.delete(DYNAMO, MODEL, MODEL_NAME)
+    wait_for(lambda: served.get(DYNAMO, MODEL, MODEL_NAME) is None, "the model is gone", 60)
+
+
+def test_adapter_is_loaded_again_after_a_restart_and_unloaded_in_the_end(bench: Bench, served: ApiClient) -> None:
+    create_model(served)
     with explained(bench, served):
         wait_for(lambda: is_loaded(bench, served), "the adapter is loaded", 60)
         (pod,) = [one["metadata"]["name"] for one in served.list("v1", "Pod") if WORKER in one["metadata"]["name"]]

@@ -147,7 +147,7 @@ def start_late(worker: Manifest, seconds: float) -> None:
 
 def test_aggregated_graph(bench: Bench, api: ApiClient, tag: str, report: Report, asking: None) -> None:
     graph = load_graph("mocker-agg", tag, MockerWorker=1)
-    seen = Watched(bench=bench, api=api, name="mocker-agg", tag=tag, report=report)
+    seen = Watched(bench=bench, api=api, name=graph["metadata"]["name"], tag=tag, report=report)
     with seen.state("coming up"):
         api.create(graph, strict=True)
     with seen.state("worker ends (SIGTERM)"):
@@ -167,7 +167,7 @@ def test_aggregated_graph(bench: Bench, api: ApiClient, tag: str, report: Report
         api.patch("v1", "Pod", name, label)
         wait_for(lambda: says_no(samples), lambda: f"the graph says it\n{lines(samples)}", WATCHED_SECONDS)
         api.patch("v1", "Pod", name, {"metadata": {"labels": labels}})
-    api.delete(DYNAMO, GRAPH, "mocker-agg")
+    api.delete(DYNAMO, GRAPH, seen.name)
 
 
 def says_no(samples: Samples) -> bool:
@@ -179,10 +179,10 @@ def says_no(samples: Samples) -> bool:
 def test_worker_that_starts_late(bench: Bench, api: ApiClient, tag: str, report: Report, asking: None) -> None:
     graph = load_graph("mocker-agg", tag, MockerWorker=1)
     start_late(graph["spec"]["services"]["MockerWorker"], LATE_SECONDS)
-    seen = Watched(bench=bench, api=api, name="mocker-agg", tag=tag, report=report)
+    seen = Watched(bench=bench, api=api, name=graph["metadata"]["name"], tag=tag, report=report)
     with seen.state("worker starts late"):
         api.create(graph, strict=True)
-    api.delete(DYNAMO, GRAPH, "mocker-agg")
+    api.delete(DYNAMO, GRAPH, seen.name)
 
 
 @pytest.mark.parametrize(
@@ -196,10 +196,10 @@ def test_half_of_a_pair(
     graph = load_graph("mocker-disagg", tag)
     graph["metadata"]["annotations"] = {contract.ANNOTATION_DISCOVERY_BACKEND: "kubernetes"}
     start_late(graph["spec"]["services"][late], LATE_SECONDS)
-    seen = Watched(bench=bench, api=api, name="mocker-disagg", tag=tag, report=report)
+    seen = Watched(bench=bench, api=api, name=graph["metadata"]["name"], tag=tag, report=report)
     with seen.state(what):
         api.create(graph, strict=True)
     other = "prefill" if late == "decode" else "decode"
     with seen.state(f"{other} dies"):
         seen.keep_dead(other, LOST_SECONDS)
-    api.delete(DYNAMO, GRAPH, "mocker-disagg")
+    api.delete(DYNAMO, GRAPH, seen.name)
