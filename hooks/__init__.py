@@ -9,7 +9,7 @@ import points to the same room or to an earlier one of this list (`tests/test_la
   that the API server evaluates. Another version is a folder, as `v1beta1`; `conversion` has what all of them need to
   convert objects, `versions` lists them. `crds` has the definitions, `validation` how rules judge an object.
 * `wire`: Metacontroller. `metacontroller` has its messages, `world` what it and Kubernetes do to objects, `policy` what
-  all hooks decide alike.
+  all hooks decide alike, `prober` what is said to the prober about frontends.
 * `component`, `graph`, `model`, `request`, `adapter`: the five kinds, a hook each. A component is what runs one
   service of a graph; a model is a LoRA adapter on engines, an adapter the scaling adapter of a service; a request
   lets a profiler write a graph. Begin with `sync`: it calls the others in order. Behind it each kind has the same
@@ -62,6 +62,8 @@ Where is …?
 * the generation of workers, and their rollout: hooks/graph/workers/phases.py, hooks/graph/change/shares.py
 * the pace of a rollout in complete sets: hooks/graph/change/complete_sets.py, hooks/wire/policy/rollout_pace.py
 * what a rollout does now, and how a person steers it: hooks/graph/change/pacing.py, hooks/wire/policy/rollout_wishes.py
+* whether requests are answered, and what frontends say: hooks/graph/report/serving.py, hooks/graph/reads/frontends.py
+* what frontends are asked, and when: hooks/wire/prober/frontends.py, hooks/model/prober/frontends
 * a restart: hooks/graph/change/restart.py
 * the history of a graph's spec: hooks/graph/change/revisions.py, hooks/wire/policy/spec_revisions.py
 * which changes of a condition are Events: hooks/component/report/events.py, hooks/graph/report/events.py

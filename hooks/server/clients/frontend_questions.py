@@ -28,7 +28,7 @@ from hooks.wire.prober.frontends import (
     FrontendTarget,
 )
 
-NOBODY_TO_ASK = FrontendOutcome(fault="there is nobody to ask")
+NOBODY_TO_ASK = FrontendOutcome(fault="no ready frontend is known that could be asked")
 AskFrontends = Callable[[FrontendQuestion, CallId], FrontendReport]
 """Sends a question, and of which call it is, to the prober that acts, and returns its report.
 
@@ -85,7 +85,7 @@ class FrontendQuestions:
             with turn_lent():
                 report = self.ask(with_fields(question, targets=targets), _find_call_id())
         except (ProberUnavailable, LeaveAlone) as error:
-            return FrontendOutcome(fault=str(error), refused=refused)
+            return FrontendOutcome(fault=str(error), is_down=True, refused=refused)
         return FrontendOutcome(report=report, refused=refused, can_push=self.can_push and report.can_push)
 
 

@@ -185,12 +185,13 @@ def read_message(text: bytes, kind: type[_M]) -> _M:
 class FrontendOutcome:
     """What asking a graph's frontends came to; without a report, `fault` is half a sentence on why nobody was asked.
 
-    `refused` says by pod why its address is not called. `can_push`: a graph is looked at again when what its frontends
-    say changes; otherwise it has to ask from time to time.
+    `is_down`: the prober does not answer or act, which may end. `refused` says by pod why its address is not called.
+    `can_push`: a graph is looked at again when what its frontends say changes; otherwise it has to ask now and then.
     """
 
     report: FrontendReport | None = None
     fault: str = ""
+    is_down: bool = False
     refused: Mapping[str, str] = field(default_factory=dict)
     can_push: bool = False
 

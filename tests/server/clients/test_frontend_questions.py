@@ -10,7 +10,7 @@ from hooks.ground.errors import InvalidRequest, LeaveAlone, ProberUnavailable
 from hooks.ground.settings import Settings, parse_settings
 from hooks.ground.settings.facts import Facts
 from hooks.model.seen.pod_addresses import AddressVerdict, NamedAddress, Verdicts
-from hooks.server.clients.frontend_questions import FrontendQuestions
+from hooks.server.clients.frontend_questions import NOBODY_TO_ASK, FrontendQuestions
 from hooks.server.clients.relayed_questions import RelayedQuestions
 from hooks.server.serving.call_id import UNKNOWN, CallId
 from hooks.wire.metacontroller.protocol import SyncAnswer, SyncRequest
@@ -92,7 +92,7 @@ def test_nobody_is_asked_without_a_question() -> None:
     prober, owner = Prober(), Owner()
     answer = sync(FrontendQuestions(ask=prober.ask, check=owner.check), None)
     assert (answer.asked, prober.asked, owner.checked) == (None, [], [])
-    assert answer.notes == ("there is nobody to ask",)
+    assert answer.notes == (NOBODY_TO_ASK.fault,)
 
 
 @pytest.mark.parametrize(
@@ -122,7 +122,7 @@ def test_pods_are_not_read_by_other_rules(rule: str) -> None:
 def test_prober_that_cannot_be_asked_fails_no_sync(fault: Exception) -> None:
     answer = sync(FrontendQuestions(ask=Prober(fault=fault).ask, check=Owner().check, can_push=True), QUESTION)
     assert answer.asked is not None
-    assert answer.asked.outcome == FrontendOutcome(fault=str(fault))
+    assert answer.asked.outcome == FrontendOutcome(fault=str(fault), is_down=True)
 
 
 @pytest.mark.parametrize(("has_server", "could_write"), [(True, False), (False, True)])
