@@ -19,7 +19,7 @@ from urllib3 import HTTPResponse
 from hooks.ground.errors import ProberUnavailable
 from hooks.ground.settings import parse_settings
 from hooks.model.prober.calls import EngineAction, EngineCall
-from hooks.model.prober.frontends.calls import FrontendAnswer, FrontendEnd
+from hooks.model.prober.frontends.calls import FrontendAnswer, FrontendCall, FrontendEnd
 from hooks.model.prober.limits import Limits
 from hooks.model.prober.messages import Adapter, AdapterPhase, EngineTarget, LoadReport, LoadRequest, write_message
 from hooks.model.prober.reconciler import FIRST_TERM
@@ -97,6 +97,10 @@ def test_answers_of_engines_are_not_repeated(body: bytes) -> None:
     assert find_canaries(said) == []
 
 
+def refuse_to_answer(_call: FrontendCall) -> FrontendAnswer:
+    return FrontendAnswer(outcome=FrontendEnd.UNREACHABLE)
+
+
 def test_what_the_prober_logs_counts_and_shows(caplog: pytest.LogCaptureFixture) -> None:
     """A password in a source gets to the engine, and nowhere else."""
     caplog.set_level(logging.DEBUG)
@@ -104,8 +108,7 @@ def test_what_the_prober_logs_counts_and_shows(caplog: pytest.LogCaptureFixture)
     reports: list[Any] = []
     for engine in (*(Engine(status, body) for status in (200, 404, 500) for body in BODIES.values()), Broken(0, b"")):
         dispatcher = Dispatcher(Limits(), call_engine(engine))
-        silent = FrontendAnswer(outcome=FrontendEnd.UNREACHABLE)
-        frontends = FrontendDispatcher(lambda _call: silent, lambda: FIRST_TERM, dispatcher.metrics.registry)
+        frontends = FrontendDispatcher(refuse_to_answer, lambda: FIRST_TERM, dispatcher.metrics.registry)
         client = create_prober_app(dispatcher, frontends, token=TEXT).test_client()
         head = {"Authorization": f"Bearer {TEXT}"}
         dispatcher.start()

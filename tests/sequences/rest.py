@@ -187,6 +187,8 @@ _NOT_COMPARED = frozenset(
     }
 )
 _OF_SERVER = frozenset({"clusterIP", "clusterIPs", "volumeName"})
+_IDLE = frozenset({"externalName"})
+"""What nobody sets back, because it means nothing in a Service of the wanted type."""
 
 
 def _bare(obj: Manifest) -> Manifest:
@@ -201,7 +203,7 @@ def _ordered(value: Any) -> Any:
         return [_ordered(item) for item in value]
     if not isinstance(value, dict):
         return value
-    kept = {key: _ordered(item) for key, item in value.items() if key not in _NOT_COMPARED | _OF_SERVER}
+    kept = {key: _ordered(item) for key, item in value.items() if key not in _NOT_COMPARED | _OF_SERVER | _IDLE}
     if not kept.get(contract.ANNOTATION_ORIGIN_VERSION, "kept"):  # a graph that runs without it
         del kept[contract.ANNOTATION_ORIGIN_VERSION]
     for key in ("env", "envs"):

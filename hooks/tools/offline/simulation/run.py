@@ -81,12 +81,12 @@ def run_programs(
             servers = stack.enter_context(run_servers(settings, prober=False, objects_url=url, heed=heed, say=say))
             yield Programs(servers=servers, reader=reader)
             return
-        frontends = Frontends(stack.enter_context(run_listeners()))
         given, engines = [*settings, _LOOPBACK_ENGINES], None
         if plan.has_models:
             port = stack.enter_context(reserve_port(engine_port))
             engines, given = stack.enter_context(run_engines(port)), [*given, f"engine_port={port}"]
         servers = stack.enter_context(run_servers(given, prober=True, objects_url=url, heed=heed, say=say))
+        frontends = Frontends(stack.enter_context(run_listeners()), engines)
         yield Programs(servers=servers, reader=reader, engines=engines, frontends=frontends)
 
 

@@ -1,7 +1,7 @@
 """The frontends of simulated pods: HTTP servers on the pods' loopback addresses that list the models of their graphs.
 
-A frontend answers while its pod is ready. It routes the models of ready workers, and where there are prefill and decode
-workers it needs one of each, as frontends do since release 1.3.
+A frontend answers while its pod is ready. It routes the models of ready workers, with the adapters that their engines
+have, and where there are prefill and decode workers it needs one of each, as frontends do since release 1.3.
 
 Source: Dynamo runtime, lib/llm/src/http/service/openai.rs.
 """
@@ -19,6 +19,7 @@ from hooks.ground import contract
 from hooks.ground.k8s import kinds
 from hooks.ground.k8s.types import Json, Manifest, ReadManifest, labels_of, name_of
 from hooks.tools.offline.simulator.cluster import SimulatedCluster
+from hooks.tools.offline.simulator.engines import Engines, SimulatedEngine
 from hooks.tools.offline.simulator.loopback_http import Listeners, Request, Response
 from hooks.tools.offline.simulator.workloads.pods import is_ready
 
@@ -29,15 +30,20 @@ _Place = tuple[str, int]
 
 @dataclass(slots=True)
 class RoutedModels:
-    """What the frontends of one graph know: its models, and the kinds of workers of which none is ready."""
+    """What the frontends of one graph know: its models, and the kinds of workers of which none is ready.
+
+    `engines` are those of its ready workers.
+    """
 
     names: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
+    engines: tuple[SimulatedEngine, ...] = ()
 
     def answer(self, request: Request) -> Response:
         """Answer one request as the real frontend does."""
         path = request.path.partition("?")[0]
-        listed = () if self.missing else self.names
+        adapters = {name for engine in self.engines for name in tuple(engine.loaded)}
+        listed = () if self.missing else sorted({*self.names, *adapters})
         if path == _MODELS:
             return _json(200, {"object": "list", "data": [{"id": name, "object": "model"} for name in listed]})
         name = unquote(path.removeprefix(f"{_MODELS}/").removesuffix("/ready"))
@@ -49,9 +55,13 @@ class RoutedModels:
 
 @dataclass(slots=True)
 class Frontends:
-    """The frontends of all ready pods that run one; each listens at its pod's address, at the port named `http`."""
+    """The frontends of all ready pods that run one; each listens at its pod's address, at the port named `http`.
+
+    `engines` are those of the simulation, None without models.
+    """
 
     listeners: Listeners
+    engines: Engines | None = None
     _running: dict[tuple[str, str], tuple[str, _Place]] = field(default_factory=dict)
     _models: dict[tuple[str, str], RoutedModels] = field(default_factory=dict)
     _writes_seen: int = 0
@@ -63,11 +73,14 @@ class Frontends:
         """
         new = cluster.writes[self._writes_seen :]
         self._writes_seen += len(new)
+        running = self.engines.running if self.engines is not None else {}
         for namespace in sorted({write.namespace for write in new if write.resource in {"pods", _GRAPHS}}):
             pods = cluster.list_kind(kinds.POD, namespace)
             for graph in cluster.list_kind(contract.GRAPH, namespace):
                 known = self._models.setdefault((namespace, name_of(graph)), RoutedModels())
                 known.names, known.missing = _find_models(graph, pods)
+                own = (f"{namespace}/{name_of(pod)}" for pod in pods if _is_of(graph, pod))
+                known.engines = tuple(running[name] for name in own if name in running)
             self._follow_pods(namespace, pods)
 
     def _follow_pods(self, namespace: str, pods: list[Manifest]) -> None:
@@ -93,11 +106,15 @@ def _find_models(graph: ReadManifest, pods: list[Manifest]) -> tuple[tuple[str, 
     services: Mapping[str, Mapping[str, Json]] = (graph.get("spec") or {}).get("services") or {}
     said: Mapping[str, Mapping[str, Json]] = (graph.get("status") or {}).get("services") or {}
     roles = {name: role for name, spec in services.items() if (role := _role_of(spec)) is not None}
-    own = [pod for pod in pods if labels_of(pod).get(contract.LABEL_GRAPH) == name_of(graph) and is_ready(pod)]
+    own = [pod for pod in pods if _is_of(graph, pod) and is_ready(pod)]
     ready = {labels_of(pod).get(contract.LABEL_COMPONENT) for pod in own}
     there = {role for name, role in roles.items() if name in ready}
     names = {str((said.get(name) or {}).get("servedModelName") or name_of(graph)) for name in roles if name in ready}
     return tuple(sorted(names)), tuple(sorted(set(roles.values()) - there))
+
+
+def _is_of(graph: ReadManifest, pod: ReadManifest) -> bool:
+    return labels_of(pod).get(contract.LABEL_GRAPH) == name_of(graph)
 
 
 def _role_of(spec: Mapping[str, Json]) -> str | None:
