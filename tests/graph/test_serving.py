@@ -244,6 +244,15 @@ def test_what_frontends_say_decides(name: str) -> None:
         assert found.status["notReadyReason"] == ("Progressing" if expected[1] == "Asking" else "NotServing")
 
 
+def test_lists_that_may_be_of_different_times_accuse_nobody() -> None:
+    graph, slices = run(WHOLE), [endpoints("f-1", "f-2")]
+    late = (says("f-1", MODEL, "adapter"), says("f-2", MODEL, is_doubted=True))
+    assert serving(answer(graph, slices, *late)) == ("Unknown", "Asking")
+    before = with_status(graph, answer(graph, slices, says("f-1", MODEL), says("f-2", MODEL)))
+    found = answer(before, slices, *late)
+    assert (serving(found), is_ready(found)) == (("True", "Answering"), True)
+
+
 def test_silent_frontend_and_different_ones_are_listed_by_pod() -> None:
     silent = says("f-2", state=FrontendState.UNANSWERED, error="it refuses connections")
     found = answer(run(WHOLE), [endpoints("f-1", "f-2", "f-3")], says("f-1", MODEL), silent, refused={"f-3": "no pod"})

@@ -4,7 +4,8 @@ from collections.abc import Iterable, Mapping
 
 from hooks.graph.plan.frontends import SERVED
 from hooks.graph.plan.graph import GraphPlan
-from hooks.graph.report.serving_reasons import MOST_LISTED, SERVING_FIELD, ServingReason
+from hooks.graph.report.serving_reasons import MOST_LISTED, SERVING, SERVING_FIELD, ServingReason
+from hooks.ground.k8s.conditions import is_true
 from hooks.ground.k8s.types import Json
 from hooks.wire.prober.frontends import FrontendEntry, FrontendOutcome, FrontendState
 
@@ -27,15 +28,35 @@ def judge_answers(
     if offered := sorted({model for one in answered for model in one.models}):
         if lacking := _find_lacking(plan, answered, offered, before, is_rolling=is_rolling):
             return ServingReason.NOT_ROUTED, "; ".join(lacking)
-        said = f"{len(answered)} of {len(entries)} frontends answer for {_list(offered)}"
-        if silent and not all(one.state is not FrontendState.UNANSWERED for one in entries):
-            return ServingReason.BY_OBJECTS, f"{said}; {silent}"
-        return ServingReason.ANSWERING, said
+        return _judge_offered(entries, answered, offered, silent=silent, before=before)
     if answered:
         return ServingReason.NO_MODEL, _describe_nothing(answered)
     if any(one.state is FrontendState.UNASKED for one in entries):
         return ServingReason.ASKING, "the frontends' first answer is awaited"
     return ServingReason.BY_OBJECTS, silent or outcome.fault or "no frontend could be asked"
+
+
+def _judge_offered(
+    entries: tuple[FrontendEntry, ...],
+    answered: list[FrontendEntry],
+    offered: list[str],
+    *,
+    silent: str,
+    before: Mapping[str, Json],
+) -> tuple[ServingReason, str]:
+    """Reason and message where the frontends that answered lack nothing, as far as they can be compared."""
+    if _is_unsettled(answered) and not is_true(before.get("conditions") or (), SERVING):
+        return ServingReason.ASKING, "the frontends list different models, and are asked once more"
+    said = f"{len(answered)} of {len(entries)} frontends answer for {_list(offered)}"
+    if silent and any(one.state is FrontendState.UNANSWERED for one in entries):
+        return ServingReason.BY_OBJECTS, f"{said}; {silent}"
+    return ServingReason.ANSWERING, said
+
+
+def _is_unsettled(answered: Iterable[FrontendEntry]) -> bool:
+    """Whether frontends list different models, and some list is older than the others."""
+    answered = tuple(answered)
+    return len({one.models for one in answered}) > 1 and any(one.is_doubted for one in answered)
 
 
 def _describe_silent(plan: GraphPlan, entries: Iterable[FrontendEntry], outcome: FrontendOutcome) -> str:
@@ -69,7 +90,7 @@ def _find_lacking(
         f"frontend {one.pod} does not route {model}, which another frontend routes{_needs(one, model)}"
         for one in answered
         for model in offered
-        if model not in one.models and not one.has_more
+        if model not in one.models and not one.has_more and not _is_unsettled(answered)
     ]
     if is_rolling:
         return told[:_NAMED]

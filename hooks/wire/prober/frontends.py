@@ -7,7 +7,8 @@ rest has the same answer. An answer of a frontend that is too old is none: then 
 
 What a frontend says is settled before it is reported: a model that it offers counts at once, and one that it no longer
 offers only after two answers that are `SETTLED_SECONDS` apart, because a single failed request makes a frontend say no
-for a moment. `is_doubted` says that the last answer has less than what is reported.
+for a moment. `is_doubted` says that the last answer has less than what is reported, or is older than one of another
+frontend of the graph that lists other models: then their lists are not compared.
 
 `POST /v1/frontends/changes` with TakeChanges answers ChangedGraphs: those of which the report is another one than the
 last that was returned to a question. Each is named at most once in `TOLD_SECONDS`, until it is asked about again.

@@ -29,6 +29,8 @@ from hooks.wire.prober.frontends import (
 MISSING_SECONDS = 15.0
 MOST_READY = 8
 """Questions about single models in one round."""
+AGREEING_SECONDS = 1.0
+"""Frontends of a graph learn of a worker within this time of each other."""
 _OLD_PERIODS = 3
 """After so many periods without an answer, the last one is too old."""
 _JITTER = 0.1
@@ -44,7 +46,8 @@ class FrontendRecord:
     `models` is what is reported; those in `gone` were absent since that time. `pending` are the models to ask about in
     this round. `needs` are what `/ready` said of models, by name; `asked_ready` is when it was last asked about each,
     and `unknown` are those that it did not know. `namespaces` are what it said, and when, about the model `about`.
-    Until `awaited_until` it is asked very often.
+    Until `awaited_until` it is asked very often. `listed` is its last list as it was; since `behind`
+    another frontend of the graph has another one, with which an older list is not compared.
     """
 
     target: FrontendTarget
@@ -64,6 +67,8 @@ class FrontendRecord:
     about: str = ""
     awaited_until: float = float("-inf")
     namespaces: tuple[tuple[float, NamespaceReadiness], ...] = ()
+    listed: frozenset[str] = frozenset()
+    behind: float = float("-inf")
     returned: FrontendEntry | None = None
     """What was last returned to a question."""
 
@@ -71,6 +76,11 @@ class FrontendRecord:
     def has_answered(self) -> bool:
         """Whether it ever answered."""
         return self.answered > float("-inf")
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether it has not been asked since another frontend's list became different, and a moment more."""
+        return self.has_answered and self.answered < self.behind + AGREEING_SECONDS
 
     def describe(self, question: FrontendQuestion, now: float) -> FrontendEntry:
         """What is known now; an answer that is too old is none."""
@@ -86,7 +96,7 @@ class FrontendRecord:
             has_more=self.has_more,
             missing=tuple(MissingModel(name=name, needs=self.needs.get(name, ())) for name in missing),
             namespaces=self._find_namespaces(question, now),
-            is_doubted=bool(self.gone),
+            is_doubted=bool(self.gone) or self.is_behind,
         )
 
     def find_offer(self, model: str, question: FrontendQuestion, now: float) -> FrontendOffer | None:
@@ -142,6 +152,7 @@ class FrontendRecord:
             self.models, self.gone = (), {}  # an answer that was too old is not doubted, it is none
         self.answered, self.failures, self.error = now, 0, ""
         listed = set(answer.models)
+        self.listed = frozenset(listed)
         absent = [name for name in self.models if name not in listed]
         since = {name: self.gone.get(name, now) for name in absent}
         self.gone = {name: at for name, at in since.items() if now < at + SETTLED_SECONDS}
@@ -218,6 +229,8 @@ class FrontendRecord:
     def _next_round(self, question: FrontendQuestion, now: float, jitter: float) -> float:
         is_confirm = bool(self.gone) and not self.is_confirming
         self.is_confirming = is_confirm
+        if now < self.behind + AGREEING_SECONDS:
+            return max(self.behind, self.began) + AGREEING_SECONDS
         if is_confirm:
             return now + SETTLED_SECONDS
         return max(now, self.began + self._find_period(question, now) * (1 + _JITTER * jitter))

@@ -12,12 +12,13 @@ from dataclasses import dataclass, field
 
 from hooks.model.prober.call_queue import CallQueue
 from hooks.model.prober.frontends.calls import FrontendAnswer, FrontendCall, write_key
-from hooks.model.prober.frontends.record import FrontendRecord
+from hooks.model.prober.frontends.record import AGREEING_SECONDS, FrontendRecord
 from hooks.model.prober.messages import GraphOffer, Term
 from hooks.model.prober.reconciler import FIRST_TERM, NotNow
 from hooks.wire.prober.frontends import (
     LONGEST_AWAITED,
     QUESTION_SECONDS,
+    SOON_SECONDS,
     TOLD_SECONDS,
     ChangedGraph,
     FrontendQuestion,
@@ -159,10 +160,24 @@ class FrontendWatch:
         if place is None:
             return
         graph, record = place
+        before = record.listed
         record.finish(call, answer, graph.question, now=now, jitter=jitter)
         self._queue.waiting.set(call.key, record.next_at)
+        if record.listed != before:
+            self._ask_others(graph, record, now)
         if record.describe(graph.question, now) != record.returned:
             self._changed[graph.question.key] = None
+
+    def _ask_others(self, graph: _Graph, changed: FrontendRecord, now: float) -> None:
+        """Ask the frontends again whose list is another one by now, as it may be older; each now and then at most."""
+        for target, record in graph.records.items():
+            is_other = record is not changed and record.has_answered and record.listed != changed.listed
+            if is_other and now >= record.behind + SOON_SECONDS:
+                record.behind = now
+                key = write_key(graph.question.key, target)
+                if self._queue.running.get(key) is None:
+                    record.next_at = now + AGREEING_SECONDS
+                    self._queue.waiting.set(key, record.next_at)
 
     def _report(self, graph: _Graph, now: float) -> FrontendReport:
         entries = tuple(graph.records[target].describe(graph.question, now) for target in graph.question.targets)

@@ -389,3 +389,44 @@ def test_change_after_a_question_is_named_although_one_before_was() -> None:
     world.frontend.models = {"m"}
     world.run(2)
     assert world.changes()
+
+
+def test_lists_of_a_graphs_frontends_are_compared_only_if_they_are_of_one_time() -> None:
+    """An adapter is loaded: at rest, one frontend would be asked 15 s after the other."""
+    world = World(frontends=2, jitter=0.9)
+    first, second = world.frontends.values()
+    first.models = second.models = {"m"}
+    question = world.question(expected=("m",))
+    world.ask(question)
+    world.run(20)
+    first.models = {"m", "adapter"}
+    differed: list[float] = []
+
+    def look() -> None:
+        found = world.watch.look_up(question.key, world.now)
+        assert found is not None
+        one, other = found[1].entries
+        if one.models != other.models:
+            second.models = {"m", "adapter"}  # since a moment ago, as its list is older
+            differed.append(world.now)
+            assert other.is_doubted
+
+    world.run(40, look)
+    assert differed
+    assert differed[-1] - differed[0] < 3, "the other one is asked soon"
+    assert not any(one.is_doubted for one in world.ask(question).entries)
+
+
+def test_frontend_that_keeps_another_list_is_no_longer_doubted_once_it_was_asked_again() -> None:
+    world = World(frontends=2)
+    first, second = world.frontends.values()
+    first.models = second.models = {"m"}
+    question = world.question(expected=("m",))
+    world.ask(question)
+    world.run(20)
+    first.models = {"m", "other"}
+    world.run(20)
+    one, other = world.ask(question).entries
+    assert (one.models, other.models) == (("m", "other"), ("m",))
+    assert not one.is_doubted
+    assert not other.is_doubted
