@@ -279,6 +279,7 @@ def test_reason_of_a_pod(found: dict[str, Any], reason: NotReadyReason, text: st
 def test_every_reason_of_pods_is_told_apart() -> None:
     shown = {reason for _, reason, _ in CASES.values()}
     of_others = {NotReadyReason.QUOTA_DENIED, NotReadyReason.ADMISSION_DENIED, NotReadyReason.ROLLING_OUT, *LASTING}
+    of_others.add(NotReadyReason.NOT_SERVING)
     assert shown == set(NotReadyReason) - of_others
 
 
