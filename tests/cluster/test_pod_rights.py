@@ -15,7 +15,7 @@ from tests.cluster.dynamo import CHART
 from tests.cluster.namespaces import own_namespace
 from tests.contract.backend import Manifest
 
-SWITCHES = ("effectEvents", "effectScale", "effectWriteBack", "resourceCounts")
+SWITCHES = ("effectEvents", "effectScale", "effectWriteBack", "resourceCounts", "serving")
 FORBIDDEN = "the hooks may not read the pod; give their account the right to get pods, or set engine_addresses=routable"
 RBAC = "rbac.authorization.k8s.io/v1"
 

@@ -122,10 +122,11 @@ STANDING = ("RolloutStalled", "RolloutWithoutRoom")
 
 
 def _rolling(reason: str) -> dict[str, object]:
-    """A graph that is ready, and whose workers' rollout stands still for that reason."""
+    """A graph that is ready and serves, and whose workers' rollout stands still for that reason."""
     found = unready(reason.lower(), "RollingOut")
-    conditions = [{"type": type_, "status": "True", "reason": reason} for type_ in ("Ready", "Rollout")]
-    return {**found, "status": {**found["status"], "conditions": conditions}}
+    conditions = [{"type": type_, "status": "True", "reason": reason} for type_ in ("Ready", "Rollout", "Serving")]
+    serving = {"models": [{"name": "org/model", "frontends": "1/1"}]}
+    return {**found, "status": {**found["status"], "conditions": conditions, "serving": serving}}
 
 
 def _cluster() -> dict[GroupVersionKind, list[dict[str, object]]]:
