@@ -6,7 +6,7 @@ Source: Dynamo 1.6.1, components/src/dynamo/frontend/frontend_args.py and lib/ll
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from hooks.component.image.runtime_version import RuntimeVersion, is_since, resolve_runtime_version
+from hooks.component.image.runtime_version import resolve_runtime_version
 from hooks.component.spec.runtime_names import find_disaggregation_mode, find_value
 from hooks.component.spec.subject import ComponentType
 from hooks.graph.spec.components import GraphServicePlan, read_configured
@@ -15,8 +15,8 @@ from hooks.ground.k8s.types import Json
 from hooks.language.api.component_spec import ComponentSpec
 from hooks.language.api.graph import GraphDeployment
 
-READINESS_SINCE = RuntimeVersion(1, 3)
-"""A frontend lists only what it can route, and says of each model which kinds of workers it lacks."""
+_LISTS_ROUTED = (1, 3)
+"""Since this major and minor a frontend lists only what it can route, and says which kinds of workers a model lacks."""
 SERVED = "servedModelName"
 """Field of a service's status: the name of the model that its command line says."""
 PREFILL = ComponentType.PREFILL.value
@@ -75,7 +75,8 @@ def plan_serving(graph: GraphDeployment, components: Iterable[GraphServicePlan])
         kind, wanted = ComponentType.of(spec.component_type), int(one.spec.get("replicas", 1))
         if kind is ComponentType.FRONTEND:
             frontends.append(_plan_frontend(one, spec, wanted))
-            is_old = is_old or not is_since(resolve_runtime_version(spec), READINESS_SINCE)
+            version = resolve_runtime_version(spec)
+            is_old = is_old or version is None or (version.major, version.minor) < _LISTS_ROUTED
         elif kind.is_worker:
             roles[one.service], replicas[one.service] = _role_of(spec, kind), wanted
     return ServingPlan(frontends=tuple(frontends), roles=roles, replicas=replicas, serves_without_prefill=is_old)
