@@ -311,7 +311,7 @@ OBJECTS: dict[str, tuple[dict[str, Any], list[Manifest], list[str], tuple[str, s
     "all well": (WHOLE, [endpoints("f-1")], [], ("Unknown", "NotAsked"), True),
     "nobody behind the Service": (WHOLE, [endpoints()], [], ("False", "NoEndpoints"), False),
     "only one that is not ready": (WHOLE, [endpoints("f-1", ready=False)], [], ("False", "NoEndpoints"), False),
-    "slices of others": (WHOLE, [endpoints("f-1", service="x")], [], ("False", "NoEndpoints"), False),
+    "no slice of its Service yet": (WHOLE, [endpoints("f-1", service="x")], [], ("Unknown", "NotAsked"), True),
     "no worker": (WHOLE, [endpoints("f-1")], ["Frontend"], ("False", "RoleMissing"), False),
     "half of a pair": (PAIR, [endpoints("f-1")], ["Frontend", "Prefill"], ("False", "RoleMissing"), False),
     "other half of a pair": (PAIR, [endpoints("f-1")], ["Frontend", "Decode"], ("False", "RoleMissing"), False),

@@ -130,7 +130,7 @@ def _judge_objects(plan: GraphPlan, seen: ObservedGraph, shares: Mapping[str, Sh
     lacking = [
         one.service_object
         for one in frontends
-        if one.replicas and seen.endpoints is not None and not seen.endpoints.get(one.service_object)
+        if one.replicas and seen.endpoints is not None and seen.endpoints.get(one.service_object) == ()
     ]
     if lacking:
         name = min(lacking)

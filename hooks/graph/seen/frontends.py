@@ -31,7 +31,8 @@ class FrontendEndpoint:
 
 
 Endpoints = Mapping[str, tuple[FrontendEndpoint, ...]]
-"""By name of the Service its ready endpoints, one for each pod, sorted by pod."""
+"""By name of the Service its ready endpoints, one for each pod, sorted by pod; a Service without any EndpointSlice has
+no entry, because nobody has looked for its endpoints yet."""
 
 
 def observe_frontends(request: SyncRequest) -> Endpoints | None:
@@ -42,8 +43,8 @@ def observe_frontends(request: SyncRequest) -> Endpoints | None:
     for one in request.related.of(kinds.ENDPOINT_SLICE):
         service = labels_of(one).get(SERVICE_NAME, "")
         family = _FAMILIES.index(one["addressType"]) if one.get("addressType") in _FAMILIES else len(_FAMILIES)
+        pods = found.setdefault(service, {})
         for endpoint in _read_slice(one):
-            pods = found.setdefault(service, {})
             key = endpoint.pod or endpoint.address
             if key not in pods or family < pods[key][0]:
                 pods[key] = (family, endpoint)

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from hooks.graph.report.serving_reasons import SERVING, SERVING_FIELD
 from hooks.ground.k8s.types import Json
 from hooks.ground.problems import HERE
 from hooks.tools.offline.diff.fields import FieldChange, compare_values
@@ -74,7 +75,7 @@ class StatusChange:
 
 
 def compare_statuses(old: Mapping[str, Json], new: Mapping[str, Json]) -> StatusChange:
-    """What differs between a written status and one that a hook answers."""
+    """What differs between a written status and one that a hook answers, but for what only frontends can say."""
     before, after = _read_conditions(old), _read_conditions(new)
     changed = tuple(
         ConditionChange(type=name, old=before.get(name), new=after.get(name))
@@ -85,7 +86,7 @@ def compare_statuses(old: Mapping[str, Json], new: Mapping[str, Json]) -> Status
     return StatusChange(conditions=changed, fields=tuple(compare_values(rest[0], rest[1], HERE / "status")))
 
 
-_APART = frozenset({_CONDITIONS, _OF_METACONTROLLER})
+_APART = frozenset({_CONDITIONS, _OF_METACONTROLLER, SERVING_FIELD})
 
 
 def _name(said: Statement | None) -> str:
@@ -98,5 +99,5 @@ def _read_conditions(status: Mapping[str, Json]) -> dict[str, Statement]:
     return {
         str(one.get("type")): Statement(*(str(one.get(key) or "") for key in ("status", "reason", "message")))
         for one in listed
-        if isinstance(one, Mapping)
+        if isinstance(one, Mapping) and one.get("type") != SERVING
     }
