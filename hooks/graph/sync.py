@@ -14,7 +14,7 @@ from hooks.graph.change.revisions import add_revisions
 from hooks.graph.change.shares import REGISTERS_IN, Share, find_rollout
 from hooks.graph.plan.graph import GraphPlan
 from hooks.graph.plan.pool_selector import choose_selector
-from hooks.graph.reads.frontends import find_asked, find_unrouted, plan_question
+from hooks.graph.reads.frontends import find_targets, find_unrouted, plan_question
 from hooks.graph.reads.queries import plan_reads, plan_worker_reads
 from hooks.graph.reads.related import resolve_related
 from hooks.graph.report.events import plan_adapter_events, plan_transition_events
@@ -29,7 +29,6 @@ from hooks.graph.report.progress import (
 from hooks.graph.report.serving import judge_serving
 from hooks.graph.report.serving_reasons import SERVING
 from hooks.graph.report.status import GraphReason, Previous, report, report_failure
-from hooks.graph.seen.frontends import FrontendEndpoint
 from hooks.graph.seen.observe import ObservedGraph, observe, without_progress
 from hooks.graph.workers.generation import Generation
 from hooks.ground import contract
@@ -55,12 +54,11 @@ _RESYNC_SECONDS = 5
 class Prepared:
     """A sync of which only the end is left: `finish` gives the answer, once the graph's frontends were asked or not.
 
-    `question` is for them, None if nobody is to be asked. `asked` are the endpoints of its targets, in the same order.
+    `question` is for them, None if nobody is to be asked.
     """
 
     finish: Callable[[FrontendOutcome], SyncAnswer]
     question: FrontendQuestion | None = None
-    asked: tuple[FrontendEndpoint, ...] = ()
 
 
 def sync(request: SyncRequest, facts: Facts) -> SyncAnswer:
@@ -93,7 +91,7 @@ def prepare(request: SyncRequest, facts: Facts) -> Prepared:
         stopped = _freeze(request, seen, facts, reason=reason, problems=error.problems)
         return Prepared(finish=lambda _: stopped)
     shares = find_rollout(planned.plan, seen, request.status)
-    asked = find_asked(planned.plan, seen) if facts.settings.serving != "off" else ()
+    targets = find_targets(planned.plan, seen) if facts.settings.serving != "off" else ()
     is_rolling = bool(shares or planned.progress.rollout.roles)
     is_awaited = not planned.progress.unready and not is_true(request.status.get("conditions") or (), SERVING)
 
@@ -104,8 +102,7 @@ def prepare(request: SyncRequest, facts: Facts) -> Prepared:
 
     return Prepared(
         finish=finish,
-        question=plan_question(request.parent, planned.plan, asked, is_rolling=is_rolling, is_awaited=is_awaited),
-        asked=tuple(one.endpoint for one in asked),
+        question=plan_question(request.parent, planned.plan, targets, is_rolling=is_rolling, is_awaited=is_awaited),
     )
 
 

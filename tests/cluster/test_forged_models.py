@@ -18,11 +18,12 @@ import requests
 
 from hooks.ground import contract
 from hooks.ground.k8s.types import Manifest
-from hooks.model.prober.messages import Adapter, EngineTarget, LoadRequest, write_message
+from hooks.model.prober.messages import Adapter, EngineTarget, LoadRequest
 from hooks.server.clients.prober_client import RELAY_PATH
 from hooks.tools.offline.simulator.engines import LoraSupport, SimulatedEngine
 from hooks.tools.offline.simulator.loopback_http import run_listeners
 from hooks.wire.policy import identity
+from hooks.wire.prober.messages import write_message
 from tests import make
 from tests.cluster.api_client import ApiClient, wait_for
 from tests.cluster.control_plane import ControlPlane

@@ -26,7 +26,7 @@ from hooks.ground.k8s.messages import one_line
 from hooks.ground.k8s.pod_reasons import cannot_pull, explain_pods
 from hooks.ground.k8s.types import ReadManifest, controller_of
 from hooks.ground.settings import parse_settings
-from hooks.model.prober.messages import AdapterPhase, EndpointReport, LoadReport, LoadRequest, write_message
+from hooks.model.prober.messages import AdapterPhase, EndpointReport, LoadReport, LoadRequest
 from hooks.model.seen.pod_addresses import NamedAddress
 from hooks.request.seen.failures import describe_pods
 from hooks.request.seen.gpu_discovery import observe_nodes
@@ -42,6 +42,7 @@ from hooks.server.exchange.http_client import HttpClient
 from hooks.wire.metacontroller.effects import EffectSource, EtcdPrefixDrop, ScalePodClique, WriteBackReplicas
 from hooks.wire.metacontroller.protocol import ObjectQuery
 from hooks.wire.policy.conditions import reference_of
+from hooks.wire.prober.messages import write_message
 from tests import make
 from tests.fuzzing.giving import MOST_WORDS, Broken, Give, Seed, failures_kept
 from tests.fuzzing.mutations import Path as Place

@@ -23,15 +23,7 @@ from hooks.model.prober.frontends.answers import MOST_WORDS as MOST_WORDS_OF_KIN
 from hooks.model.prober.frontends.answers import OtherDocument, read_models, read_readiness
 from hooks.model.prober.frontends.calls import FrontendAnswer, FrontendEnd
 from hooks.model.prober.limits import Limits
-from hooks.model.prober.messages import (
-    Adapter,
-    AdapterPhase,
-    EndpointReport,
-    EngineTarget,
-    LoadReport,
-    LoadRequest,
-    write_message,
-)
+from hooks.model.prober.messages import Adapter, AdapterPhase, EndpointReport, EngineTarget, LoadReport, LoadRequest
 from hooks.model.prober.reconciler import FIRST_TERM
 from hooks.server.admission.app import KINDS, create_admission_app
 from hooks.server.admission.rules import DEFAULTS, RULES
@@ -41,7 +33,7 @@ from hooks.server.prober.frontend_dispatcher import FrontendDispatcher
 from hooks.server.prober.lora_api import list_adapters, load_adapter, unload_adapter
 from hooks.server.serving.call_id import CallId
 from hooks.wire.prober.frontends import LONGEST_NAME, MOST_MODELS, FrontendQuestion, FrontendTarget
-from hooks.wire.prober.frontends import write_message as write_question
+from hooks.wire.prober.messages import write_message
 from tests.fuzzing.answers import answer_seeds, open_answers
 from tests.fuzzing.giving import (
     MOST_WORDS,
@@ -256,7 +248,7 @@ def prober_seeds() -> list[Seed]:
         expected=("a",),
         namespaces=("ns",),
     )
-    question = orjson.loads(write_question(asked))
+    question = orjson.loads(write_message(asked))
     others = [Seed(name=name, path="", value=value) for name, value in answers.items()]
     return [
         Seed(name="request", path="/v1/models/default/m", value=request),

@@ -6,19 +6,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from hooks.model.prober.messages import (
-    AdapterPhase,
-    EndpointReport,
-    FrontendOffer,
-    GraphOffer,
-    LoadReport,
-    LoadRequest,
-    read_message,
-    write_message,
-)
+from hooks.model.prober.messages import AdapterPhase, EndpointReport, FrontendOffer, GraphOffer, LoadReport, LoadRequest
 from hooks.model.report.offering import REGISTERED_SECONDS
 from hooks.wire.metacontroller.protocol import SyncAnswer
 from hooks.wire.policy import identity
+from hooks.wire.prober.messages import read_message, write_message
 from tests import make
 from tests.model import parts
 from tests.model.parts import condition, endpoint, endpoint_slice, model, request, sync, wanted

@@ -7,20 +7,13 @@ import responses
 from click.testing import CliRunner
 
 from hooks.ground.errors import ProberUnavailable
-from hooks.model.prober.messages import (
-    AdapterPhase,
-    EndpointReport,
-    LoadReport,
-    LoadRequest,
-    Term,
-    read_message,
-    write_message,
-)
+from hooks.model.prober.messages import AdapterPhase, EndpointReport, LoadReport, LoadRequest, Term
 from hooks.server.clients.prober_client import ProberClient
 from hooks.server.clients.prober_token import TOKEN_VARIABLE, read_token
 from hooks.server.commands.prober import prober
 from hooks.server.commands.serve import serve
 from hooks.server.serving.call_id import CallId
+from hooks.wire.prober.messages import read_message, write_message
 
 BASE = "http://127.0.0.1:9191"
 URL = f"{BASE}/v1/models/default/m"

@@ -21,7 +21,7 @@ from hooks.ground.settings import parse_settings
 from hooks.model.prober.calls import EngineAction, EngineCall
 from hooks.model.prober.frontends.calls import FrontendAnswer, FrontendCall, FrontendEnd
 from hooks.model.prober.limits import Limits
-from hooks.model.prober.messages import Adapter, AdapterPhase, EngineTarget, LoadReport, LoadRequest, write_message
+from hooks.model.prober.messages import Adapter, AdapterPhase, EngineTarget, LoadReport, LoadRequest
 from hooks.model.prober.reconciler import FIRST_TERM
 from hooks.server.clients.etcd import EtcdClient
 from hooks.server.clients.prober_client import ProberClient
@@ -31,6 +31,7 @@ from hooks.server.prober.frontend_dispatcher import FrontendDispatcher
 from hooks.server.prober.lora_api import perform
 from hooks.server.serving.call_id import CallId
 from hooks.wire.metacontroller.effects import Effect, EtcdPrefixDrop
+from hooks.wire.prober.messages import write_message
 from tests import make
 from tests.model import parts
 from tests.security.canaries import TEXT, find_canaries, list_lines

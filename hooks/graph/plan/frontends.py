@@ -9,18 +9,16 @@ from dataclasses import dataclass, field
 from hooks.component.image.runtime_version import resolve_runtime_version
 from hooks.component.spec.runtime_names import find_disaggregation_mode, find_value
 from hooks.component.spec.subject import ComponentType
-from hooks.graph.spec.components import GraphServicePlan, read_configured
+from hooks.graph.spec.components import GraphServicePlan
+from hooks.ground import contract
 from hooks.ground.k8s.names import to_dns_label
-from hooks.ground.k8s.types import Json
 from hooks.language.api.component_spec import ComponentSpec
-from hooks.language.api.graph import GraphDeployment
 
 _LISTS_ROUTED = (1, 3)
 """Since this major and minor a frontend lists only what it can route, and says which kinds of workers a model lacks."""
 SERVED = "servedModelName"
 """Field of a service's status: the name of the model that its command line says."""
 PREFILL = ComponentType.PREFILL.value
-_MODELS_PATH = "/v1/models"
 _TRUE = frozenset({"1", "true", "yes", "on"})
 
 
@@ -35,7 +33,7 @@ class FrontendPlan:
     service: str
     service_object: str
     replicas: int
-    path: str = _MODELS_PATH
+    path: str = contract.MODELS_PATH
     is_tls: bool = False
     wants_certificate: bool = False
     chooses_by_adapter: bool = False
@@ -64,14 +62,14 @@ class ServingPlan:
         return self.serves_without_prefill and set(self.roles.values()) != {PREFILL}
 
 
-def plan_serving(graph: GraphDeployment, components: Iterable[GraphServicePlan]) -> ServingPlan:
-    """What follows from the spec about frontends and the roles of workers."""
+def plan_serving(components: Iterable[GraphServicePlan], specs: Mapping[str, ComponentSpec]) -> ServingPlan:
+    """What follows about frontends and the roles of workers from the services' whole specs."""
     frontends: list[FrontendPlan] = []
     roles: dict[str, str] = {}
     replicas: dict[str, int] = {}
     is_old = False
     for one in components:
-        spec = _with_envs(read_configured(graph, one.service)[0], one.spec)
+        spec = specs[one.service]
         kind, wanted = ComponentType.of(spec.component_type), int(one.spec.get("replicas", 1))
         if kind is ComponentType.FRONTEND:
             frontends.append(_plan_frontend(one, spec, wanted))
@@ -82,17 +80,13 @@ def plan_serving(graph: GraphDeployment, components: Iterable[GraphServicePlan])
     return ServingPlan(frontends=tuple(frontends), roles=roles, replicas=replicas, serves_without_prefill=is_old)
 
 
-def _with_envs(spec: ComponentSpec, planned: Mapping[str, Json]) -> ComponentSpec:
-    return spec.model_copy(update={"envs": tuple(planned.get("envs") or ())})
-
-
 def _plan_frontend(one: GraphServicePlan, spec: ComponentSpec, wanted: int) -> FrontendPlan:
     return FrontendPlan(
         service=one.service,
         service_object=to_dns_label(one.name),
         replicas=wanted,
-        path=find_value(spec, variable="DYN_HTTP_SVC_MODELS_PATH") or _MODELS_PATH,
-        is_tls=bool(find_value(spec, "--tls-cert-path", "DYN_TLS_CERT_PATH")),
+        path=find_value(spec, variable=contract.MODELS_PATH_VARIABLE) or contract.MODELS_PATH,
+        is_tls=bool(find_value(spec, contract.TLS_FLAG, contract.TLS_VARIABLE)),
         wants_certificate=bool(find_value(spec, "--tls-client-ca-cert-path", "DYN_TLS_CLIENT_CA_CERT_PATH")),
         chooses_by_adapter=chooses_by_adapter(spec),
     )
@@ -100,7 +94,7 @@ def _plan_frontend(one: GraphServicePlan, spec: ComponentSpec, wanted: int) -> F
 
 def chooses_by_adapter(spec: ComponentSpec) -> bool:
     """Whether such a frontend sends requests for an adapter only to workers that have it."""
-    return find_value(spec, variable="DYN_LORA_ENABLED").lower() in _TRUE
+    return find_value(spec, variable=contract.LORA_VARIABLE).lower() in _TRUE
 
 
 def _role_of(spec: ComponentSpec, kind: ComponentType) -> str:

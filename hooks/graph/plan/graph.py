@@ -26,7 +26,7 @@ from hooks.graph.spec.multinode import check_components
 from hooks.graph.spec.namespace_prefix import TAKEN, decide_prefix, has_deciding_frontend
 from hooks.graph.spec.operator_release import begin
 from hooks.graph.spec.overview import name_path, total_gpus
-from hooks.graph.spec.projection import project_services
+from hooks.graph.spec.projection import project_services, read_planned
 from hooks.graph.spec.scaling import AdapterPlan, keep_adapters, plan_adapters
 from hooks.graph.workers.generation import NONE as NO_GENERATION
 from hooks.graph.workers.generation import Generation
@@ -100,6 +100,7 @@ def plan_graph(
     if not path.takes_grove:
         check_components(components)
     grove = plan_grove(graph, components, seen, settings) if path.takes_grove else None
+    specs = {one.service: read_planned(graph, one) for one in components}
     lingering = [s.service for s in grove.services if keeps_adapter(s, seen.grove)] if grove else []
     return GraphPlan(
         name=graph.metadata.name,
@@ -107,8 +108,8 @@ def plan_graph(
         run_by=name_path(graph, by_grove=path.takes_grove),
         gpus=total_gpus(graph, components),
         components=components,
-        projections=project_services(graph, components),
-        serving=plan_serving(graph, components),
+        projections=project_services(graph, specs),
+        serving=plan_serving(components, specs),
         grove=grove,
         blocked_by=path.blocked_by,
         mpi_key=_plan_mpi_key(graph, seen, settings),

@@ -1,7 +1,6 @@
 """What is asked of a graph's frontends: the question to the prober, and the names of the pods that it is about."""
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 
 from hooks.graph.change.shares import REGISTERS_IN
 from hooks.graph.plan.frontends import SERVED, FrontendPlan
@@ -21,30 +20,22 @@ from hooks.wire.prober.frontends import (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AskedFrontend:
-    """A frontend that can be asked: its target, and the endpoint from which that comes."""
-
-    target: FrontendTarget
-    endpoint: FrontendEndpoint
-
-
-def find_asked(plan: GraphPlan, seen: ObservedGraph) -> tuple[AskedFrontend, ...]:
+def find_targets(plan: GraphPlan, seen: ObservedGraph) -> tuple[FrontendTarget, ...]:
     """The frontends that can be asked, sorted by pod: ready endpoints of which pod and port are known; at most some.
 
     Of a graph that is being deleted nobody is asked.
     """
     if seen.is_ending:
         return ()
-    return tuple(sorted(_find(plan, seen), key=lambda one: one.target.pod))[:MOST_FRONTENDS]
+    return tuple(sorted(_find(plan, seen), key=lambda one: one.pod))[:MOST_FRONTENDS]
 
 
-def _find(plan: GraphPlan, seen: ObservedGraph) -> Iterator[AskedFrontend]:
+def _find(plan: GraphPlan, seen: ObservedGraph) -> Iterator[FrontendTarget]:
     for frontend in plan.serving.frontends:
         for endpoint in (seen.endpoints or {}).get(frontend.service_object, ()):
             target = _make_target(frontend, endpoint)
             if endpoint.pod and endpoint.port and not frontend.wants_certificate and is_target(target):
-                yield AskedFrontend(target=target, endpoint=endpoint)
+                yield target
 
 
 def _make_target(frontend: FrontendPlan, endpoint: FrontendEndpoint) -> FrontendTarget:
@@ -54,10 +45,9 @@ def _make_target(frontend: FrontendPlan, endpoint: FrontendEndpoint) -> Frontend
 
 
 def plan_question(
-    parent: ReadManifest, plan: GraphPlan, asked: Iterable[AskedFrontend], *, is_rolling: bool, is_awaited: bool
+    parent: ReadManifest, plan: GraphPlan, targets: tuple[FrontendTarget, ...], *, is_rolling: bool, is_awaited: bool
 ) -> FrontendQuestion | None:
     """The question to the prober; None if there is nobody to ask. `is_awaited`: only the answer is missing."""
-    targets = tuple(one.target for one in asked)
     if not targets:
         return None
     metadata, workers = parent["metadata"], plan.serving.roles

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 
 from hooks.component.spec.mpi_key import resolve_key_rule
 from hooks.component.spec.subject import ComponentType
-from hooks.graph.seen.frontends import SERVICE_NAME
 from hooks.graph.seen.grove_names import find_set_name
 from hooks.graph.seen.observe import query_components
 from hooks.graph.spec.mpi_key import needs_mpi_key
@@ -16,6 +15,7 @@ from hooks.graph.spec.namespace_prefix import needs_decision, neighbours_rule
 from hooks.ground import contract
 from hooks.ground.errors import InvalidSpec
 from hooks.ground.k8s import kinds
+from hooks.ground.k8s.endpoint_slices import SERVICE_NAME
 from hooks.ground.k8s.grove import LABEL_PART_OF
 from hooks.ground.k8s.names import to_dns_label
 from hooks.ground.k8s.types import ReadManifest

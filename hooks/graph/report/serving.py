@@ -18,6 +18,7 @@ from hooks.graph.report.serving_reasons import SERVING, ServingReason
 from hooks.graph.seen.observe import ObservedGraph
 from hooks.ground.k8s.conditions import READY, Condition, Truth, find_condition, is_true
 from hooks.ground.k8s.deadlines import seconds_since
+from hooks.ground.k8s.endpoint_slices import SERVICE_NAME
 from hooks.ground.k8s.not_ready import Cause, NotReadyReason
 from hooks.ground.k8s.types import Json
 from hooks.wire.prober.frontends import FrontendOutcome
@@ -137,7 +138,7 @@ def _judge_objects(plan: GraphPlan, seen: ObservedGraph, shares: Mapping[str, Sh
         yield _say(
             ServingReason.NO_ENDPOINTS,
             f"no ready pod stands behind the Service {name}, so no request reaches the graph: "
-            f"kubectl get endpointslices -l kubernetes.io/service-name={name}",
+            f"kubectl get endpointslices -l {SERVICE_NAME}={name}",
         )
     if missing := _find_missing_roles(plan, seen, shares):
         yield _say(

@@ -8,24 +8,19 @@ from dataclasses import dataclass
 
 from hooks.ground import contract
 from hooks.ground.k8s import kinds
+from hooks.ground.k8s.endpoint_slices import SERVICE_NAME, rank_family
 from hooks.ground.k8s.types import Json, ReadManifest, labels_of
 from hooks.wire.metacontroller.protocol import SyncRequest
-
-SERVICE_NAME = "kubernetes.io/service-name"
-"""Label of an EndpointSlice: the name of its Service."""
-_FAMILIES = ("IPv4", "IPv6")
-"""In the order of choice."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
 class FrontendEndpoint:
-    """A ready endpoint of a frontend's Service; `pod` and `uid` are empty if its EndpointSlice names no pod.
+    """A ready endpoint of a frontend's Service; `pod` is empty if its EndpointSlice names no pod.
 
     `port` is 0 if the EndpointSlice names none.
     """
 
     pod: str
-    uid: str
     address: str
     port: int
 
@@ -42,7 +37,7 @@ def observe_frontends(request: SyncRequest) -> Endpoints | None:
     found: dict[str, dict[str, tuple[int, FrontendEndpoint]]] = {}
     for one in request.related.of(kinds.ENDPOINT_SLICE):
         service = labels_of(one).get(SERVICE_NAME, "")
-        family = _FAMILIES.index(one["addressType"]) if one.get("addressType") in _FAMILIES else len(_FAMILIES)
+        family = rank_family(one)
         pods = found.setdefault(service, {})
         for endpoint in _read_slice(one):
             key = endpoint.pod or endpoint.address
@@ -59,10 +54,8 @@ def _read_slice(one: ReadManifest) -> Iterator[FrontendEndpoint]:
         if conditions.get("ready") is False or conditions.get("terminating") is True or not addresses:
             continue
         target = endpoint.get("targetRef") or {}
-        is_pod = target.get("kind") == kinds.POD.kind
         yield FrontendEndpoint(
-            pod=str(target.get("name") or "") if is_pod else "",
-            uid=str(target.get("uid") or "") if is_pod else "",
+            pod=str(target.get("name") or "") if target.get("kind") == kinds.POD.kind else "",
             address=str(addresses[0]),
             port=port,
         )

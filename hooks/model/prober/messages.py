@@ -16,7 +16,7 @@ answers a LoadRequest with 409.
 
 from enum import StrEnum
 from functools import cached_property
-from typing import Annotated, TypeVar
+from typing import Annotated
 
 import msgspec
 
@@ -188,20 +188,3 @@ class Term(_Message, frozen=True):
 
     number: int
     until: float = 0.0
-
-
-_M = TypeVar("_M", LoadRequest, LoadReport, Term)
-
-
-def write_message(message: LoadRequest | LoadReport | Term) -> bytes:
-    """The message as JSON, without fields that have their default."""
-    return msgspec.json.encode(message)
-
-
-def read_message(text: bytes, kind: type[_M]) -> _M:
-    """The message in a body.
-
-    Raises:
-        msgspec.MsgspecError, ValueError: it is not one; the error's text names the field.
-    """
-    return msgspec.json.decode(text, type=kind)

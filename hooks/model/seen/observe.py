@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from hooks.ground import contract
 from hooks.ground.k8s import kinds
+from hooks.ground.k8s.endpoint_slices import FAMILIES, SERVICE_NAME, rank_family
 from hooks.ground.k8s.names import MAX_SUBDOMAIN
 from hooks.ground.k8s.same import MAX_REMEMBERED, ByIdentity
 from hooks.ground.k8s.types import Json, ReadManifest, labels_of, name_of
@@ -19,10 +20,7 @@ from hooks.model.seen.pod_addresses import OWN, AddressVerdict, NamedAddress, Ve
 from hooks.wire.metacontroller.protocol import Objects, SyncRequest
 from hooks.wire.policy import identity
 
-_LABEL_SERVICE = "kubernetes.io/service-name"
 _MAX_PORT = 65_535
-_FAMILIES = ("IPv4", "IPv6")
-"""In the order of choice."""
 _UNCHECKED = AddressVerdict(doubt="not called: its address was not compared with that of its pod")
 
 
@@ -111,7 +109,7 @@ class ObservedModel:
 def observe(request: SyncRequest, base_model: str, settings: Settings) -> ObservedModel:
     """The endpoints and claims in a sync request."""
     slices = tuple(find_slices(request.related, base_model))
-    services = {labels_of(one).get(_LABEL_SERVICE, "") for one in slices} - {""}
+    services = {labels_of(one).get(SERVICE_NAME, "") for one in slices} - {""}
     return ObservedModel(
         endpoints=observe_endpoints(slices, settings.engine_port, settings.engine_addresses),
         services=len(services),
@@ -178,7 +176,7 @@ def _read_endpoint(
     target, family = endpoint.get("targetRef") or {}, found.get("addressType")
     namespace = str(found["metadata"].get("namespace", ""))
     unfit = refuse_reference(target, namespace, name_of(found))
-    if family not in _FAMILIES:
+    if family not in FAMILIES:
         unfit = unfit or f"not called: EndpointSlice {name_of(found)} holds no IP addresses (addressType)"
     pod = str(target.get("name") or "")[:MAX_SUBDOMAIN] if target.get("kind") == "Pod" else ""
     for address in endpoint.get("addresses") or ():
@@ -190,7 +188,7 @@ def _read_endpoint(
             refusal=unfit or find_refusal(url, rule),
         )
         named = NamedAddress(namespace, pod, str(target.get("uid") or ""), str(address), own)
-        yield _Seen(engine, named, _FAMILIES.index(family) if family in _FAMILIES else len(_FAMILIES))
+        yield _Seen(engine, named, rank_family(found))
 
 
 def sort_engines(endpoints: SeenEndpoints, verdicts: Verdicts | None) -> SortedEngines:

@@ -17,9 +17,10 @@ from hooks.ground import contract
 from hooks.ground.errors import LeaveAlone, ProberUnavailable
 from hooks.ground.settings import Settings
 from hooks.model.plan.mandates import judge_mandate
-from hooks.model.prober.messages import LoadRequest, write_message
+from hooks.model.prober.messages import LoadRequest
 from hooks.server.clients.api_server import ApiServer, Refused, object_path
 from hooks.server.clients.read_faults import ReadFaults
+from hooks.wire.prober.messages import write_message
 
 WAIT_SECONDS, DEADLINE_SECONDS = 1.0, 2.0
 """How long a call waits for its turn to read, and how long the answer may take."""

@@ -9,12 +9,12 @@ import msgspec
 
 from hooks.ground.errors import LeaveAlone, ProberUnavailable
 from hooks.ground.k8s.messages import one_line, without_user
-from hooks.model.prober.messages import LoadReport, LoadRequest, Term, read_message, write_message
+from hooks.model.prober.messages import LoadReport, LoadRequest, Term
 from hooks.server.clients.prober_token import read_token
 from hooks.server.exchange.http_client import MIB, Allowance, Unanswered, open_client
 from hooks.server.serving.call_id import UNKNOWN, CallId
-from hooks.wire.prober import frontends
 from hooks.wire.prober.frontends import ChangedGraph, ChangedGraphs, FrontendQuestion, FrontendReport, TakeChanges
+from hooks.wire.prober.messages import read_message, write_message
 
 RELAY_PATH = "/prober"
 """Where the hooks of a pod pass requests of other pods on to their own prober."""
@@ -74,10 +74,10 @@ class ProberClient:
             ProberUnavailable: no answer in time, or not a report.
             LeaveAlone: this prober does not act now.
         """
-        body = frontends.write_message(question)
+        body = write_message(question)
         answer = self.send_question(question.namespace, question.name, body, call_id)
         try:
-            return frontends.read_message(answer, FrontendReport)
+            return read_message(answer, FrontendReport)
         except (msgspec.MsgspecError, ValueError) as error:
             raise ProberUnavailable(_OTHER_REPORT) from error
 
@@ -99,11 +99,9 @@ class ProberClient:
             ProberUnavailable: no answer in time, or not a list of graphs.
             LeaveAlone: another version's prober answers so.
         """
-        answer = self._call(
-            "POST", "/v1/frontends/changes", frontends.write_message(TakeChanges(could_write=could_write))
-        )
+        answer = self._call("POST", "/v1/frontends/changes", write_message(TakeChanges(could_write=could_write)))
         try:
-            return frontends.read_message(answer, ChangedGraphs).graphs
+            return read_message(answer, ChangedGraphs).graphs
         except (msgspec.MsgspecError, ValueError) as error:
             raise ProberUnavailable(
                 "the prober's answer is no list of graphs; run hooks and prober of one version"

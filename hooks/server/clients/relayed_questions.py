@@ -5,18 +5,15 @@ The prober has no rights, so the hooks of its pod ask the API server for the pod
 
 from dataclasses import dataclass
 
-import msgspec
-
-from hooks.ground.errors import InvalidRequest, LeaveAlone
+from hooks.ground.errors import LeaveAlone
 from hooks.model.seen.engine_addresses import AddressRule
 from hooks.model.seen.pod_addresses import CheckAddresses
 from hooks.server.clients.frontend_questions import find_refused
 from hooks.server.clients.prober_client import RETRY_SECONDS
+from hooks.server.clients.relayed_requests import read_relayed
 from hooks.server.serving.call_id import CallId
 from hooks.server.serving.prober_relay import Send
-from hooks.wire.prober.frontends import FrontendQuestion, read_message
-
-_MAX_QUOTED = 300
+from hooks.wire.prober.frontends import FrontendQuestion
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,12 +32,7 @@ class RelayedQuestions:
             LeaveAlone: an address is not that of its pod, or not known to be, or this prober does not act.
             ProberUnavailable: the prober does not work.
         """
-        try:
-            question = read_message(body, FrontendQuestion)
-        except (msgspec.MsgspecError, ValueError) as error:
-            raise InvalidRequest(f"the body is not a valid question: {str(error)[:_MAX_QUOTED]}") from error
-        if (question.namespace, question.name) != (namespace, name):
-            raise InvalidRequest("the body names another graph than the path")
+        question = read_relayed(body, FrontendQuestion, f"{namespace}/{name}", called="question", about="graph")
         for reason in find_refused(question, self.rule, self.check).values():
             raise LeaveAlone(reason, retry_after=RETRY_SECONDS)
         return self.send(namespace, name, body, call_id)

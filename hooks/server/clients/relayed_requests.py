@@ -5,18 +5,37 @@ addresses the request names. Who has the token of hooks pods can make it do noth
 """
 
 from dataclasses import dataclass
+from typing import TypeVar
 
 import msgspec
 
 from hooks.ground.errors import InvalidRequest, LeaveAlone
-from hooks.model.prober.messages import EngineTarget, LoadRequest, read_message
+from hooks.model.prober.messages import EngineTarget, LoadRequest
 from hooks.model.seen.pod_addresses import CheckAddresses, NamedAddress
 from hooks.server.clients.model_reader import Confirm
 from hooks.server.clients.prober_client import RETRY_SECONDS
 from hooks.server.serving.call_id import CallId
 from hooks.server.serving.prober_relay import Send
+from hooks.wire.prober.frontends import FrontendQuestion
+from hooks.wire.prober.messages import read_message
 
 _MAX_QUOTED = 300
+_R = TypeVar("_R", LoadRequest, FrontendQuestion)
+
+
+def read_relayed(body: bytes, kind: type[_R], key: str, *, called: str, about: str) -> _R:
+    """The message of that kind in a body, about the object with that key (`namespace/name`).
+
+    Raises:
+        InvalidRequest: the body is none, or about another object; `called` and `about` name both.
+    """
+    try:
+        found = read_message(body, kind)
+    except (msgspec.MsgspecError, ValueError) as error:
+        raise InvalidRequest(f"the body is not a valid {called}: {str(error)[:_MAX_QUOTED]}") from error
+    if found.key != key:
+        raise InvalidRequest(f"the body names another {about} than the path")
+    return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,12 +59,7 @@ class RelayedRequests:
                 this prober does not act.
             ProberUnavailable: what is needed cannot be read, or the prober does not work.
         """
-        try:
-            request = read_message(body, LoadRequest)
-        except (msgspec.MsgspecError, ValueError) as error:
-            raise InvalidRequest(f"the body is not a valid load request: {str(error)[:_MAX_QUOTED]}") from error
-        if (request.namespace, request.name) != (namespace, name):
-            raise InvalidRequest("the body names another model than the path")
+        request = read_relayed(body, LoadRequest, f"{namespace}/{name}", called="load request", about="model")
         self.confirm(request)
         if self.check is not None:
             self._check_addresses(request, self.check)

@@ -12,7 +12,7 @@ from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from werkzeug.exceptions import HTTPException
 
 from hooks.ground.k8s.messages import one_line
-from hooks.model.prober.messages import LoadRequest, Term, read_message, write_message
+from hooks.model.prober.messages import LoadRequest, Term
 from hooks.model.prober.reconciler import NotNow
 from hooks.server.prober.dispatcher import Dispatcher
 from hooks.server.prober.frontend_dispatcher import FrontendDispatcher
@@ -20,6 +20,7 @@ from hooks.server.serving.call_id import read_call_id, trace_fields
 from hooks.server.serving.logs import redact
 from hooks.wire.prober import frontends as frontend_messages
 from hooks.wire.prober.frontends import ChangedGraphs, FrontendQuestion, TakeChanges
+from hooks.wire.prober.messages import read_message, write_message
 
 logger = logging.getLogger("hooks.model.prober")
 
@@ -132,21 +133,21 @@ def _take_request(dispatcher: Dispatcher, frontends: FrontendDispatcher, namespa
 
 def _take_question(frontends: FrontendDispatcher, namespace: str, name: str) -> Response:
     try:
-        question = frontend_messages.read_message(request.get_data(cache=False), FrontendQuestion)
+        question = read_message(request.get_data(cache=False), FrontendQuestion)
     except (msgspec.MsgspecError, ValueError) as error:
         return _refuse_body("question", error)
     if (question.namespace, question.name) != (namespace, name):
         return _text(f"the body names the graph {question.key}, the path {namespace}/{name}", 400)
-    return Response(frontend_messages.write_message(frontends.ask(question)), mimetype="application/json")
+    return Response(write_message(frontends.ask(question)), mimetype="application/json")
 
 
 def _take_changes(frontends: FrontendDispatcher) -> Response:
     try:
-        taken = frontend_messages.read_message(request.get_data(cache=False), TakeChanges)
+        taken = read_message(request.get_data(cache=False), TakeChanges)
     except (msgspec.MsgspecError, ValueError) as error:
         return _refuse_body("request for changes", error)
     changed = ChangedGraphs(graphs=frontends.take_changes(taken.could_write))
-    return Response(frontend_messages.write_message(changed), mimetype="application/json")
+    return Response(write_message(changed), mimetype="application/json")
 
 
 def _show_frontends(frontends: FrontendDispatcher, key: str) -> Response:

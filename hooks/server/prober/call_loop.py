@@ -63,6 +63,25 @@ class CallThreads(Generic[_C]):
                 self._idle += 1
 
 
+class LoopOwner(Generic[_C, _A]):
+    """What begins and ends with its loop."""
+
+    _loop: "CallLoop[_C, _A]"
+
+    def start(self) -> None:
+        """Start to work in the background."""
+        self._loop.start()
+
+    def stop(self) -> None:
+        """Start no more calls, and return when the loop's thread has ended, without waiting for running calls."""
+        self._loop.stop()
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether the loop's thread runs."""
+        return self._loop.is_alive
+
+
 class CallLoop(Generic[_C, _A]):
     """A thread that starts calls, the threads that make them, and the lock of their schedule.
 

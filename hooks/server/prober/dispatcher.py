@@ -10,7 +10,7 @@ from hooks.model.prober.engine_record import PhaseChange
 from hooks.model.prober.limits import Limits
 from hooks.model.prober.messages import AdapterPhase, LoadReport, LoadRequest, Term
 from hooks.model.prober.reconciler import FIRST_TERM, Reconciler
-from hooks.server.prober.call_loop import CallLoop
+from hooks.server.prober.call_loop import CallLoop, LoopOwner
 from hooks.server.prober.metrics import create_prober_metrics
 from hooks.server.serving.call_id import trace_fields
 
@@ -20,7 +20,7 @@ Perform = Callable[[EngineCall], EngineAnswer]
 """Makes one call to an engine and waits for its answer; raises nothing."""
 
 
-class Dispatcher:
+class Dispatcher(LoopOwner[EngineCall, EngineAnswer]):
     """Owns the reconciler, and the loop with its lock and threads."""
 
     def __init__(
@@ -44,19 +44,6 @@ class Dispatcher:
             clock=clock,
         )
         self.metrics = create_prober_metrics(self._count_phases)
-
-    def start(self) -> None:
-        """Start to work in the background."""
-        self._loop.start()
-
-    def stop(self) -> None:
-        """Start no more calls, and return when the dispatcher's thread has ended, without waiting for running calls."""
-        self._loop.stop()
-
-    @property
-    def is_alive(self) -> bool:
-        """Whether the dispatcher's thread runs."""
-        return self._loop.is_alive
 
     def ask(self, request: LoadRequest, traceparent: str = "") -> LoadReport:
         """Store what a model wants, and return at once what is known; loads that follow are of the caller's trace.
@@ -100,7 +87,7 @@ class Dispatcher:
             return self._reconciler.count_phases()
 
     def _finish(self, call: EngineCall, answer: EngineAnswer, now: float) -> None:
-        self.metrics.record_call(call, answer, now - call.started)
+        self.metrics.calls.record(call.action, answer.outcome, now - call.started)
         if call.action is not EngineAction.LIST:
             _log_call(call, answer, now - call.started)
         for change in self._reconciler.finish(call, answer, now, self._draw()):

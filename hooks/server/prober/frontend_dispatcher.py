@@ -9,7 +9,7 @@ from prometheus_client import CollectorRegistry
 from hooks.model.prober.frontends.calls import FrontendAnswer, FrontendCall, FrontendEnd
 from hooks.model.prober.frontends.watch import FrontendWatch
 from hooks.model.prober.messages import GraphOffer, LoadRequest, Term
-from hooks.server.prober.call_loop import CallLoop
+from hooks.server.prober.call_loop import CallLoop, LoopOwner
 from hooks.server.prober.metrics import create_frontend_metrics
 from hooks.wire.prober.frontends import ChangedGraph, FrontendQuestion, FrontendReport, FrontendState
 
@@ -17,7 +17,7 @@ PerformFrontend = Callable[[FrontendCall], FrontendAnswer]
 """Makes one call to a frontend and waits for its answer; raises nothing."""
 
 
-class FrontendDispatcher:
+class FrontendDispatcher(LoopOwner[FrontendCall, FrontendAnswer]):
     """Owns the watch over frontends, and the loop with its lock and threads; acts while the prober does."""
 
     def __init__(
@@ -41,19 +41,6 @@ class FrontendDispatcher:
             clock=clock,
         )
         self._metrics = create_frontend_metrics(registry, self._count_states)
-
-    def start(self) -> None:
-        """Start to work in the background."""
-        self._loop.start()
-
-    def stop(self) -> None:
-        """Start no more calls, and return when the thread has ended, without waiting for running calls."""
-        self._loop.stop()
-
-    @property
-    def is_alive(self) -> bool:
-        """Whether the dispatcher's thread runs."""
-        return self._loop.is_alive
 
     def ask(self, question: FrontendQuestion) -> FrontendReport:
         """Store what a graph wants to know, and return at once what is known.
@@ -116,5 +103,5 @@ class FrontendDispatcher:
             return self._watch.count_states(self._clock())
 
     def _finish(self, call: FrontendCall, answer: FrontendAnswer, now: float) -> None:
-        self._metrics.record_call(call, answer, now - call.started)
+        self._metrics.record(call.action, answer.outcome, now - call.started)
         self._watch.finish(call, answer, now, self._draw())

@@ -1,15 +1,14 @@
 """Prometheus metrics of adapters and engine calls, and of frontends."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 
 from prometheus_client import CollectorRegistry, Counter, Histogram, PlatformCollector, ProcessCollector
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
-from hooks.model.prober.calls import EngineAnswer, EngineCall
 from hooks.model.prober.engine_record import PhaseChange
-from hooks.model.prober.frontends.calls import FrontendAnswer, FrontendCall
 from hooks.model.prober.messages import AdapterPhase
 from hooks.server.serving.process_metrics import BuildInfo
 from hooks.wire.prober.frontends import FrontendState
@@ -58,36 +57,34 @@ class _FrontendGauge(Collector):
         yield states
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FrontendMetrics:
-    """The metrics of calls to frontends."""
+class CallMetrics:
+    """The metrics of calls to engines, or to frontends (`whom`), in a registry."""
 
-    calls: Counter
-    call_seconds: Histogram
+    def __init__(self, registry: CollectorRegistry, whom: str, article: str, buckets: Sequence[float]) -> None:
+        """Register them; `article` goes before the name."""
+        self._calls = Counter(
+            f"dynamo_prober_{whom}_requests_total", f"Calls to {whom}s.", ("action", "outcome"), registry=registry
+        )
+        self._seconds = Histogram(
+            f"dynamo_prober_{whom}_request_seconds",
+            f"Seconds that a call to {article} {whom} took.",
+            ("action",),
+            buckets=buckets,
+            registry=registry,
+        )
 
-    def record_call(self, call: FrontendCall, answer: FrontendAnswer, seconds: float) -> None:
-        """Count a call to a frontend."""
-        self.calls.labels(call.action.value, answer.outcome.value).inc()
-        self.call_seconds.labels(call.action.value).observe(seconds)
+    def record(self, action: StrEnum, outcome: StrEnum, seconds: float) -> None:
+        """Count a call."""
+        self._calls.labels(action.value, outcome.value).inc()
+        self._seconds.labels(action.value).observe(seconds)
 
 
 def create_frontend_metrics(
     registry: CollectorRegistry, count: Callable[[], Mapping[FrontendState, int]]
-) -> FrontendMetrics:
+) -> CallMetrics:
     """Register the metrics; `count` returns the number of frontends in each state."""
     registry.register(_FrontendGauge(count))
-    return FrontendMetrics(
-        calls=Counter(
-            "dynamo_prober_frontend_requests_total", "Calls to frontends.", ("action", "outcome"), registry=registry
-        ),
-        call_seconds=Histogram(
-            "dynamo_prober_frontend_request_seconds",
-            "Seconds that a call to a frontend took.",
-            ("action",),
-            buckets=_FRONTEND_SECONDS,
-            registry=registry,
-        ),
-    )
+    return CallMetrics(registry, "frontend", "a", _FRONTEND_SECONDS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,13 +94,7 @@ class ProberMetrics:
     registry: CollectorRegistry
     load_seconds: Histogram
     loss_seconds: Histogram
-    calls: Counter
-    call_seconds: Histogram
-
-    def record_call(self, call: EngineCall, answer: EngineAnswer, seconds: float) -> None:
-        """Count a call to an engine."""
-        self.calls.labels(call.action.value, answer.outcome.value).inc()
-        self.call_seconds.labels(call.action.value).observe(seconds)
+    calls: CallMetrics
 
     def record_phase_change(self, change: PhaseChange) -> None:
         """Record how long a confirmed load took, or how long a loss went unnoticed."""
@@ -134,14 +125,5 @@ def create_prober_metrics(count: Callable[[], Mapping[AdapterPhase, int]]) -> Pr
             buckets=_LOSS_SECONDS,
             registry=registry,
         ),
-        calls=Counter(
-            "dynamo_prober_engine_requests_total", "Calls to engines.", ("action", "outcome"), registry=registry
-        ),
-        call_seconds=Histogram(
-            "dynamo_prober_engine_request_seconds",
-            "Seconds that a call to an engine took.",
-            ("action",),
-            buckets=_CALL_SECONDS,
-            registry=registry,
-        ),
+        calls=CallMetrics(registry, "engine", "an", _CALL_SECONDS),
     )

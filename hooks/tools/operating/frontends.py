@@ -11,8 +11,6 @@ from hooks.ground.k8s.conditions import is_pod_ready
 from hooks.ground.k8s.types import Json, ReadManifest, is_deleting, labels_of, name_of
 from hooks.server.clients.api_server import collection_path
 
-_TLS_FLAG, _TLS_VARIABLE = "--tls-cert-path", "DYN_TLS_CERT_PATH"
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Frontend:
@@ -23,7 +21,7 @@ class Frontend:
     is_ready: bool
     port: int = contract.HTTP_PORT
     is_tls: bool = False
-    models_path: str = "/v1/models"
+    models_path: str = contract.MODELS_PATH
     chat_path: str = "/v1/chat/completions"
 
     def path(self, below: str) -> str:
@@ -51,7 +49,7 @@ def _read(pod: ReadManifest, container: Mapping[str, Json]) -> Frontend:
     words = (*(container.get("command") or ()), *(container.get("args") or ()))
     ports = {str(one.get("name") or ""): one.get("containerPort") for one in container.get("ports") or ()}
     given = {
-        "models_path": variables.get("DYN_HTTP_SVC_MODELS_PATH"),
+        "models_path": variables.get(contract.MODELS_PATH_VARIABLE),
         "chat_path": variables.get("DYN_HTTP_SVC_CHAT_PATH"),
     }
     return Frontend(
@@ -59,6 +57,6 @@ def _read(pod: ReadManifest, container: Mapping[str, Json]) -> Frontend:
         pod=name_of(pod),
         is_ready=is_pod_ready(pod) and not is_deleting(pod),
         port=int(ports.get(contract.HTTP_PORT_NAME) or contract.HTTP_PORT),
-        is_tls=bool(variables.get(_TLS_VARIABLE)) or any(_TLS_FLAG in str(word) for word in words),
+        is_tls=bool(variables.get(contract.TLS_VARIABLE)) or any(contract.TLS_FLAG in str(word) for word in words),
         **{name: path for name, path in given.items() if path and path.startswith("/")},
     )

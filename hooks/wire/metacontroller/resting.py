@@ -18,7 +18,8 @@ from hooks.ground.k8s.types import ReadManifest, gvk_of
 from hooks.wire.metacontroller.children import Children
 from hooks.wire.metacontroller.protocol import SyncAnswer, SyncRequest
 from hooks.wire.metacontroller.stored_status import is_stored
-from hooks.wire.prober.frontends import AskedFrontends, write_message
+from hooks.wire.prober.frontends import AskedFrontends
+from hooks.wire.prober.messages import write_message
 
 MAX_RESTING_BYTES = 16 * 2**20
 """What a process remembers: about 5,000 objects, as 1,000 graphs of four services are."""

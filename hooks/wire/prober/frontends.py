@@ -22,9 +22,11 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Annotated, TypeVar
+from typing import Annotated
 
 import msgspec
+
+from hooks.ground import contract
 
 QUESTION_SECONDS = 420.0
 """How long the prober asks the frontends of a graph after the last question: more than two resyncs of a graph."""
@@ -55,7 +57,7 @@ class FrontendTarget(_Message, frozen=True):
 
     address: Annotated[str, msgspec.Meta(pattern=f"^{FRONTEND_ADDRESS}$")]
     pod: Name
-    path: Annotated[str, msgspec.Meta(pattern=f"^{_PATH}$")] = "/v1/models"
+    path: Annotated[str, msgspec.Meta(pattern=f"^{_PATH}$")] = contract.MODELS_PATH
 
 
 def is_target(target: FrontendTarget) -> bool:
@@ -163,23 +165,6 @@ class ChangedGraphs(_Message, frozen=True):
     """The graphs that should be looked at again."""
 
     graphs: tuple[ChangedGraph, ...] = ()
-
-
-_M = TypeVar("_M", FrontendQuestion, FrontendReport, TakeChanges, ChangedGraphs)
-
-
-def write_message(message: FrontendQuestion | FrontendReport | TakeChanges | ChangedGraphs) -> bytes:
-    """The message as JSON, without fields that have their default."""
-    return msgspec.json.encode(message)
-
-
-def read_message(text: bytes, kind: type[_M]) -> _M:
-    """The message in a body.
-
-    Raises:
-        msgspec.MsgspecError, ValueError: it is not one; the error's text names the field.
-    """
-    return msgspec.json.decode(text, type=kind)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,9 +20,10 @@ from hooks.model import sync as hook
 from hooks.model.prober.call_queue import CallQueue
 from hooks.model.prober.calls import CallOutcome, EngineAction, EngineAnswer, EngineCall
 from hooks.model.prober.limits import Limits
-from hooks.model.prober.messages import LoadReport, LoadRequest, Term, read_message, write_message
+from hooks.model.prober.messages import LoadReport, LoadRequest, Term
 from hooks.model.prober.reconciler import NO_TERM, NotNow, Reconciler
 from hooks.wire.metacontroller.protocol import SyncRequest
+from hooks.wire.prober.messages import read_message, write_message
 from tests import make
 from tests.model import parts
 

@@ -8,22 +8,13 @@ from flask.testing import FlaskClient
 from hooks.model.prober.calls import CallOutcome, EngineAnswer
 from hooks.model.prober.frontends.calls import FrontendAnswer, FrontendCall, FrontendEnd
 from hooks.model.prober.limits import Limits
-from hooks.model.prober.messages import (
-    Adapter,
-    AdapterPhase,
-    EngineTarget,
-    LoadReport,
-    LoadRequest,
-    Term,
-    read_message,
-    write_message,
-)
+from hooks.model.prober.messages import Adapter, AdapterPhase, EngineTarget, LoadReport, LoadRequest, Term
 from hooks.model.prober.reconciler import FIRST_TERM
 from hooks.server.prober.app import create_prober_app
 from hooks.server.prober.dispatcher import Dispatcher
 from hooks.server.prober.frontend_dispatcher import FrontendDispatcher
-from hooks.wire.prober import frontends as frontend_messages
 from hooks.wire.prober.frontends import FrontendQuestion, FrontendReport, FrontendTarget
+from hooks.wire.prober.messages import read_message, write_message
 from tests.model.prober.test_dispatcher import wait_until
 
 PATH = "/v1/models/default/m"
@@ -188,9 +179,7 @@ QUESTION = FrontendQuestion(
 def test_question_about_frontends_is_answered_with_what_is_known(client: FlaskClient) -> None:
     path = "/v1/frontends/default/g"
     assert client.get(path).status_code == 404
-    first = frontend_messages.read_message(
-        client.put(path, data=frontend_messages.write_message(QUESTION)).data, FrontendReport
-    )
+    first = read_message(client.put(path, data=write_message(QUESTION)).data, FrontendReport)
     assert [one.pod for one in first.entries] == ["f0"]
     wait_until(lambda: client.get(path).get_json()["report"]["entries"][0].get("error") == "it refuses connections")
     assert client.get("/v1/frontends").get_json() == {"graphs": ["default/g"]}
@@ -205,11 +194,11 @@ def test_question_about_frontends_is_answered_with_what_is_known(client: FlaskCl
         ("[]", "the body is not a valid question: "),
         ('{"namespace": "default", "name": "x"}', "the body names the graph default/x, the path default/g"),
         (
-            frontend_messages.write_message(QUESTION).decode().replace("127.0.0.2:8000", "evil.example:80"),
+            write_message(QUESTION).decode().replace("127.0.0.2:8000", "evil.example:80"),
             "the body is not a valid question: Expected `str` matching regex",
         ),
         (
-            frontend_messages.write_message(QUESTION).decode().replace('"pod"', '"path":"/a?b","pod"'),
+            write_message(QUESTION).decode().replace('"pod"', '"path":"/a?b","pod"'),
             "the body is not a valid question: Expected `str` matching regex",
         ),
     ],
@@ -224,6 +213,6 @@ def test_invalid_question_is_refused_in_one_line(client: FlaskClient, body: str,
 
 def test_prober_outside_its_term_asks_no_frontend(client: FlaskClient) -> None:
     client.put("/v1/term", data=write_message(Term(number=2)))
-    answer = client.put("/v1/frontends/default/g", data=frontend_messages.write_message(QUESTION))
+    answer = client.put("/v1/frontends/default/g", data=write_message(QUESTION))
     assert (answer.status_code, answer.text.count("\n")) == (409, 1)
     assert client.post("/v1/frontends/changes", data=b"{}").get_json() == {}

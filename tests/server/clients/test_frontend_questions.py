@@ -14,14 +14,8 @@ from hooks.server.clients.frontend_questions import NOBODY_TO_ASK, FrontendQuest
 from hooks.server.clients.relayed_questions import RelayedQuestions
 from hooks.server.serving.call_id import UNKNOWN, CallId
 from hooks.wire.metacontroller.protocol import SyncAnswer, SyncRequest
-from hooks.wire.prober.frontends import (
-    FrontendEntry,
-    FrontendOutcome,
-    FrontendQuestion,
-    FrontendReport,
-    FrontendTarget,
-    write_message,
-)
+from hooks.wire.prober.frontends import FrontendEntry, FrontendOutcome, FrontendQuestion, FrontendReport, FrontendTarget
+from hooks.wire.prober.messages import write_message
 from tests import make
 
 FIRST = FrontendTarget(address="http://10.0.0.1:8000", pod="f0")

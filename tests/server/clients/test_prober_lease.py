@@ -13,7 +13,7 @@ import responses
 
 from hooks.ground.errors import LeaveAlone, ProberUnavailable
 from hooks.ground.settings import parse_settings
-from hooks.model.prober.messages import LoadReport, LoadRequest, Term, write_message
+from hooks.model.prober.messages import LoadReport, LoadRequest, Term
 from hooks.server.clients.acting_prober import ActingProber, NoTurns, set_up_prober
 from hooks.server.clients.namespace_locks import parse_lease
 from hooks.server.clients.prober_client import ProberClient
@@ -26,6 +26,7 @@ from hooks.server.clients.prober_lease import (
     read_lease_state,
 )
 from hooks.server.serving.call_id import CallId
+from hooks.wire.prober.messages import write_message
 from tests.played_api_server import PlayedApiServer, played_api_server
 
 NAMESPACE, NAME = "dynamo-system", "dynamo-hooks-prober"

@@ -9,11 +9,12 @@ import pytest
 
 from hooks.ground.errors import HookError, InvalidRequest, LeaveAlone
 from hooks.ground.settings import parse_settings
-from hooks.model.prober.messages import Adapter, EngineTarget, LoadRequest, write_message
+from hooks.model.prober.messages import Adapter, EngineTarget, LoadRequest
 from hooks.server.clients.model_reader import ModelReader, confirm_all
 from hooks.server.clients.pod_reader import PodReader
 from hooks.server.clients.relayed_requests import RelayedRequests
 from hooks.server.serving.call_id import UNKNOWN, CallId
+from hooks.wire.prober.messages import write_message
 from tests.model.parts import URI, model
 from tests.played_api_server import PlayedApiServer, played_api_server
 

@@ -25,7 +25,6 @@ from hooks.tools.offline.simulator.cluster import SimulatedCluster
 from hooks.tools.offline.simulator.loopback_http import Listeners, Request, Response, run_listeners
 from hooks.tools.offline.simulator.workloads.pods import is_ready
 
-LORA_VARIABLE = "DYN_LORA_ENABLED"
 _LORAS = "/v1/loras"
 _RESERVED_ADDRESS = "127.95.255.254"
 """No pod has this address; a simulation that binds a port here reserves it on the addresses of all pods."""
@@ -119,7 +118,7 @@ def lora_of(pod: Manifest) -> LoraSupport:
     """What the engine of a pod can do with adapters."""
     containers = [found for found in pod["spec"]["containers"] if found["name"] == contract.MAIN_CONTAINER]
     variables = {entry["name"]: entry.get("value", "") for found in containers for entry in found.get("env", ())}
-    if str(variables.get(LORA_VARIABLE, "")).lower() not in {"true", "1"}:
+    if str(variables.get(contract.LORA_VARIABLE, "")).lower() not in {"true", "1"}:
         return LoraSupport.NO_ROUTES
     labels = pod["metadata"].get("labels") or {}
     types = {labels.get(contract.LABEL_COMPONENT_TYPE), labels.get(contract.LABEL_SUB_COMPONENT_TYPE)}

@@ -23,7 +23,6 @@ from hooks.tools.offline.simulator.engines import Engines, SimulatedEngine
 from hooks.tools.offline.simulator.loopback_http import Listeners, Request, Response
 from hooks.tools.offline.simulator.workloads.pods import is_ready
 
-_MODELS = "/v1/models"
 _HALVES = frozenset({ComponentType.PREFILL, ComponentType.DECODE})
 _Place = tuple[str, int]
 
@@ -44,9 +43,9 @@ class RoutedModels:
         path = request.path.partition("?")[0]
         adapters = {name for engine in self.engines for name in tuple(engine.loaded)}
         listed = () if self.missing else sorted({*self.names, *adapters})
-        if path == _MODELS:
+        if path == contract.MODELS_PATH:
             return _json(200, {"object": "list", "data": [{"id": name, "object": "model"} for name in listed]})
-        name = unquote(path.removeprefix(f"{_MODELS}/").removesuffix("/ready"))
+        name = unquote(path.removeprefix(f"{contract.MODELS_PATH}/").removesuffix("/ready"))
         if not path.endswith("/ready") or name not in self.names:
             return _json(404, {"message": "Model not found", "type": "Not Found", "code": 404})
         told = {"ready": not self.missing, "present": [], "missing_worker_types": list(self.missing)}

@@ -9,6 +9,7 @@ from typing import Any
 
 from hooks.ground import contract
 from hooks.ground.k8s import kinds
+from hooks.ground.k8s.endpoint_slices import SERVICE_NAME
 from hooks.ground.k8s.types import (
     GroupVersionKind,
     Json,
@@ -192,7 +193,7 @@ def _read_backends(reader: LiveReader, facts: InstallationFacts) -> Mapping[tupl
 def _read_backend(cluster: Cluster, namespace: str, name: str, port: int) -> ReachedService:
     if cluster.find(kinds.SERVICE, name, namespace) is None:
         return ReachedService(exists=False)
-    slices = cluster.read_all(kinds.ENDPOINT_SLICE, namespace, labelSelector=f"kubernetes.io/service-name={name}")
+    slices = cluster.read_all(kinds.ENDPOINT_SLICE, namespace, labelSelector=f"{SERVICE_NAME}={name}")
     ready = sum(
         (endpoint.get("conditions") or {}).get("ready") is not False
         for s in slices

@@ -7,20 +7,12 @@ import pytest
 from hooks.model.prober.calls import CallOutcome, EngineAnswer
 from hooks.model.prober.frontends.calls import FrontendAnswer, FrontendCall, FrontendEnd
 from hooks.model.prober.limits import Limits
-from hooks.model.prober.messages import (
-    Adapter,
-    EngineTarget,
-    FrontendOffer,
-    GraphOffer,
-    LoadReport,
-    LoadRequest,
-    read_message,
-    write_message,
-)
+from hooks.model.prober.messages import Adapter, EngineTarget, FrontendOffer, GraphOffer, LoadReport, LoadRequest
 from hooks.server.prober.app import create_prober_app
 from hooks.server.prober.dispatcher import Dispatcher
 from hooks.server.prober.frontend_dispatcher import FrontendDispatcher
 from hooks.wire.prober.frontends import QUESTION_SECONDS, FrontendQuestion, FrontendTarget
+from hooks.wire.prober.messages import read_message, write_message
 from tests.model.prober.frontends.world import REFUSED, World
 from tests.model.prober.test_dispatcher import wait_until
 

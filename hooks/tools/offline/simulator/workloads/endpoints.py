@@ -6,6 +6,7 @@ Source: Kubernetes, staging/src/k8s.io/endpointslice/reconciler.go.
 from typing import Any
 
 from hooks.ground.k8s import kinds
+from hooks.ground.k8s.endpoint_slices import SERVICE_NAME
 from hooks.ground.k8s.hashing import short_hash
 from hooks.ground.k8s.types import Json, Manifest
 from hooks.tools.offline.simulator.client import Client
@@ -14,7 +15,6 @@ from hooks.tools.offline.simulator.workloads.pods import is_ready
 from hooks.wire.world.equality import are_equal
 from hooks.wire.world.ownership import controller_reference
 
-SERVICE_NAME = "kubernetes.io/service-name"
 MANAGED_BY = "endpointslice.kubernetes.io/managed-by"
 
 
