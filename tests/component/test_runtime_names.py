@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from hooks.component.spec.runtime_names import find_runtime_component, find_served_model
+from hooks.component.spec.runtime_names import find_runtime_component, find_served_model, find_value
 from hooks.language.api.component_spec import ComponentSpec
 
 VLLM = ["python3", "-m", "dynamo.vllm"]
@@ -103,3 +103,10 @@ def test_component_of_the_endpoint(endpoint: str, component: str) -> None:
 
 def test_no_endpoint_no_component() -> None:
     assert find_runtime_component(spec_of(["--model", "a.b.c"])) == ""
+
+
+def test_value_that_the_api_server_refuses_is_none() -> None:
+    env = [{"name": "FLAG", "value": {"a": "yes"}}, {"name": "OTHER", "value": "yes"}]
+    assert [find_value(spec_of([], env=env), variable=name) for name in ("FLAG", "OTHER")] == ["", "yes"]
+    for broken in ({"name": {"a": "b"}, "value": "yes"}, {"value": "yes"}, "text", 1.5):
+        assert find_value(spec_of([], env=[*env, broken]), variable="OTHER") == ""

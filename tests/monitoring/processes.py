@@ -129,6 +129,13 @@ def _rolling(reason: str) -> dict[str, object]:
     return {**found, "status": {**found["status"], "conditions": conditions, "serving": serving}}
 
 
+def _loading() -> dict[str, object]:
+    """A graph that was never ready, and whose frontend offers no model yet."""
+    found = unready("loading", "NotServing")
+    serving = {"type": "Serving", "status": "False", "reason": "NoModel"}
+    return {**found, "status": {**found["status"], "conditions": [*found["status"]["conditions"], serving]}}
+
+
 def _cluster() -> dict[GroupVersionKind, list[dict[str, object]]]:
     stuck = unready("stuck", "RollingOut")
     new = {"metadata": {"name": "new", "namespace": "team", "creationTimestamp": LONG_AGO}}
@@ -136,6 +143,7 @@ def _cluster() -> dict[GroupVersionKind, list[dict[str, object]]]:
         contract.GRAPH: [
             unready("graph", "ImagePull"),
             _down(),
+            _loading(),
             *map(_rolling, ("RolloutStalled", "RolloutWithoutRoom")),
         ],
         contract.COMPONENT: [{**stuck, "metadata": {**stuck["metadata"], "deletionTimestamp": LONG_AGO}}],

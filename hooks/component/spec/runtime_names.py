@@ -71,11 +71,13 @@ def _words_of(spec: ComponentSpec) -> tuple[str, ...]:
 
 
 def _literals(*layers: Iterable[EnvVar]) -> dict[str, str]:
+    """Literal values by the variable's name; none of entries that the API server, or the pod's plan, refuses."""
     try:
         env = expand_references(merge_env(*layers))
-    except ValueError:  # planning the pod reports it
+    except (ValueError, KeyError, TypeError):
         return {}
-    return {entry["name"]: entry.get("value", "") for entry in env if "valueFrom" not in entry}
+    values = {entry["name"]: entry.get("value", "") for entry in env if "valueFrom" not in entry}
+    return {name: value for name, value in values.items() if isinstance(value, str)}
 
 
 def _expand(text: str, literals: Mapping[str, str]) -> str:

@@ -6,7 +6,6 @@ from hooks.component.image.runtime_version import RuntimeVersion, is_since, reso
 from hooks.component.spec.subject import ComponentType, base_model_of
 from hooks.graph.plan.frontends import chooses_by_adapter
 from hooks.ground import contract
-from hooks.ground.k8s.pods import merge_env
 from hooks.ground.problems import SPEC
 from hooks.language.api.base import read_parent
 from hooks.language.api.component_spec import ComponentSpec
@@ -55,8 +54,4 @@ def _find_unaware(services: Sequence[Service], model: Model) -> Iterator[Service
 def _with_common(one: Service) -> ComponentSpec:
     """The service's spec with the variables of its graph."""
     graph, _ = read_parent(GraphDeployment, apply_defaults(one.document.object))
-    try:
-        envs = merge_env(graph.spec.envs, one.spec.envs)
-    except (KeyError, TypeError):
-        return one.spec  # the schema reports this problem
-    return one.spec.model_copy(update={"envs": envs})
+    return one.spec.model_copy(update={"envs": [*graph.spec.envs, *one.spec.envs]})
