@@ -380,6 +380,11 @@ READS = {("nvidia.com", plural, "get") for plural in KINDS}
 EFFECTS = {
     "effectEvents": {("", "events", "create"), *READS},
     "effectWriteBack": {("nvidia.com", "dynamographdeployments", "patch"), *READS},
+    "effectGoBack": {
+        ("nvidia.com", "dynamographdeployments", "patch"),
+        ("apps", "controllerrevisions", "get"),
+        *READS,
+    },
     "serving": {("nvidia.com", "dynamographdeployments", "patch"), *READS},
     "effectScale": {
         *(("grove.io", f"{resource}/scale", "patch") for resource in ("podcliques", "podcliquescalinggroups")),
@@ -402,7 +407,8 @@ def effect_rights(documents: list[dict[str, Any]], kind: str = "ClusterRole") ->
 @pytest.mark.parametrize("grove", ["on", "off"])
 @pytest.mark.parametrize("on", [set(), *({name} for name in EFFECTS), set(EFFECTS)], ids=sorted)
 def test_hooks_hold_the_rights_of_the_effects_that_are_on(on: set[str], grove: str) -> None:
-    options = [part for name in EFFECTS if name not in on for part in ("--set", f"settings.{name}=off")]
+    switches = {name: "off" for name in EFFECTS if name not in on} | dict.fromkeys(on & {"effectGoBack"}, "on")
+    options = [part for name, value in switches.items() for part in ("--set", f"settings.{name}={value}")]
     options += ["--set", f"grove={grove},replicas=1", "--set", "settings.resourceCounts=off"]
     documents = template(*READS_NO_PODS, *options)
     usable = on - ({"effectScale"} if grove == "off" else set())

@@ -172,7 +172,10 @@ first resource to the rule. */ -}}
 {{- $on := dict -}}
 {{- $_ := set $on "events" (ne (include "dynamo-hooks.switch" $settings.effectEvents) "off") -}}
 {{- $asks := ne (include "dynamo-hooks.switch" $settings.serving) "off" -}}
-{{- $_ := set $on "dynamographdeployments" (or $asks (ne (include "dynamo-hooks.switch" $settings.effectWriteBack) "off")) -}}
+{{- $goes := eq (include "dynamo-hooks.switch" $settings.effectGoBack) "on" -}}
+{{- $_ := set $on "controllerrevisions" $goes -}}
+{{- $writes := ne (include "dynamo-hooks.switch" $settings.effectWriteBack) "off" -}}
+{{- $_ := set $on "dynamographdeployments" (or $asks $goes $writes) -}}
 {{- $scales := and $grove (ne (include "dynamo-hooks.switch" $settings.effectScale) "off") -}}
 {{- $_ := set $on "podcliques/scale" $scales -}}
 {{- $_ := set $on "podcliques" $scales -}}

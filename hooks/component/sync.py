@@ -22,6 +22,7 @@ from hooks.ground.settings.facts import Facts
 from hooks.language.api.base import read_parent
 from hooks.language.api.component import ComponentDeployment
 from hooks.language.validation.reading import add_problems
+from hooks.wire.metacontroller.children import Children
 from hooks.wire.metacontroller.last_applied import last_applied_children
 from hooks.wire.metacontroller.parent_key import make_parent_key, read_parent_key
 from hooks.wire.metacontroller.plan_cache import cached_by_parent
@@ -135,7 +136,7 @@ def _render(request: SyncRequest, parent_key: bytes, seen: ObservedComponent, fa
 
 
 def _freeze(request: SyncRequest, problems: tuple[Problem, ...], reason: ComponentReason, facts: Facts) -> SyncAnswer:
-    children = last_applied_children(request.children.all(), problems)
+    children = list(set_back_services(Children(last_applied_children(request.children.all(), problems)), request))
     seen = observe_workloads(request)
     status = report_problems(request, problems, reason=reason, seen=seen, now=facts.now)
     effects = build_change_events(request, status)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from hooks.graph.change.ending import keep_ending
+from hooks.graph.change.going_back import find_way_back, plan_going_back
 from hooks.graph.change.last_children import find_last_children
 from hooks.graph.change.new_defaults import Holding, hold_graph
 from hooks.graph.change.pacing import pace_children, plan_rollout
@@ -141,6 +142,7 @@ def _answer(
         waits=reads.waits,
         effects=(
             *(plan.grove.effects if plan.grove else ()),
+            *plan_going_back(request, progress.rollout),
             *plan_transition_events(request, status, explained),
             *plan_adapter_events(request, (component.service for component in plan.components)),
         ),
@@ -229,6 +231,7 @@ def _measure(
         )
     namespaces = {service: one.get(REGISTERS_IN) for service, one in plan.projections.items()}
     rollout = plan_rollout(children, seen, request, facts, namespaces=namespaces, unrouted=unrouted)
+    rollout = replace(rollout, way_back=find_way_back(request, rollout, facts.settings))
     children = pace_children(children, rollout, seen)
     deviations = find_graph_deviations(plan, children, request, seen)
     applied = judge_deviations(
@@ -257,7 +260,7 @@ def _freeze(
 ) -> SyncAnswer:
     """Leave all children as they were last applied, with the problems in the status; a rollout goes on."""
     status = report_failure(reason, problems, _previous(request, facts), serves=facts.settings.serving != "off")
-    children = Children.of(find_last_children(request, problems))
+    children = set_back_services(Children.of(find_last_children(request, problems)), request)
     rollout = plan_rollout(children, seen, request, facts)
     reads = plan_worker_reads(request, rollout)
     return SyncAnswer(

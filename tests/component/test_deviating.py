@@ -16,7 +16,7 @@ from hooks.wire.world.merge import apply_update
 from tests import make
 from tests.component.render import answer, only
 from tests.component.test_explain import unschedulable
-from tests.component.test_sync import SPEC, TYPES, conditions, running
+from tests.component.test_sync import INVALID, SPEC, TYPES, conditions, running
 
 
 def later(parent: Manifest, children: list[Manifest], related: tuple[Manifest, ...] = ()) -> SyncAnswer:
@@ -204,6 +204,17 @@ def test_service_that_sends_its_clients_elsewhere_is_told_and_set_back(hand: dic
     assert only(again.children, "Service") == only(answer(parent, children).children, "Service"), "left out again"
     assert conditions(again)["Applied"]["status"] == "Unknown"
     assert "not yet applied" in conditions(again)["Applied"]["message"]
+
+
+def test_service_that_was_set_back_is_left_alone_by_a_spec_that_cannot_be_rendered() -> None:
+    applied = [
+        {**c, "spec": {**c["spec"], "publishNotReadyAddresses": False}} if c["kind"] == "Service" else c
+        for c in answer(make.component("c", "g", **SPEC)).children
+    ]
+    live = [make.observed(c) for c in applied]
+    live = [{**c, "spec": _stored(c["spec"])} if c["kind"] == "Service" else c for c in live]
+    frozen = only(answer(make.component("c", "g", **INVALID), live).children, "Service")
+    assert "publishNotReadyAddresses" not in frozen["spec"]
 
 
 def _stored(spec: dict[str, Any]) -> dict[str, Any]:

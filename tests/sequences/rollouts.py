@@ -7,6 +7,7 @@ from fractions import Fraction
 from hooks.ground import contract
 from hooks.ground.k8s import kinds
 from hooks.ground.k8s.conditions import READY, find_condition
+from hooks.ground.k8s.quantities import scale_amount
 from hooks.ground.k8s.types import Manifest, annotations_of, controller_of, labels_of, name_of
 from hooks.tools.offline.simulator.resources import REPLICA_SET
 from tests.sequences.calls import Call
@@ -61,8 +62,16 @@ def _take_down(world: World, step: Step, roles: Mapping[str, Manifest]) -> None:
 def _is_left_aside(world: World, roles: Mapping[str, Manifest], new: str) -> bool:
     sizes = world.ledger.wanted.get(new, {})
     is_scaled = any(len(counts) > 1 for counts in sizes.values()) or sizes.keys() != roles.keys()
+    is_scaled |= any(_asked_of(world, role) != role["spec"]["replicas"] for role in roles.values())
     is_by_hand = bool({new, *(suffix_in(one["spec"]["template"]) for one in roles.values())} & BY_HAND)
     return is_scaled or is_by_hand or not all(may_lose_none(world, one) for one in roles.values())
+
+
+def _asked_of(world: World, role: Manifest) -> int:
+    """The replicas that the graph asks for; a policy can keep them from the Deployment."""
+    services = world.graph["spec"].get("services") or {} if world.graph else {}
+    found = (services.get(labels_of(role).get(contract.LABEL_COMPONENT, "")) or {}).get("replicas")
+    return 1 if found is None else int(found)
 
 
 def _count_sets(world: World, roles: Mapping[str, Manifest], new: str, *, also: str = "") -> Fraction:
@@ -90,7 +99,8 @@ def _lacks_room(component: Manifest) -> bool:
 def paused_rollout_stands(world: World, step: Step) -> Iterator[str]:
     """While a graph is paused its workers keep their pace, are paused, and no ReplicaSet of them changes its size.
 
-    Two of them do if their Deployment's own size changes, as Kubernetes shares that.
+    Two of them do if their Deployment's own size changes, or the room for new pods with the write that pauses it, as
+    Kubernetes shares that.
     """
     for call in step.calls:
         if call.stage == "sync" and annotations_of(call.parent).get(_PAUSED) == "true" and call.said:
@@ -98,11 +108,19 @@ def paused_rollout_stands(world: World, step: Step) -> Iterator[str]:
     for change in step.changes:
         old, new = change.old, change.new
         if change.ref.kind == kinds.DEPLOYMENT.kind and new is not None and new["spec"].get("paused"):
-            world.ledger.paused_at.setdefault(new["metadata"]["uid"], new["spec"]["replicas"])
+            before = new if old is None else old
+            world.ledger.paused_at.setdefault(new["metadata"]["uid"], _allowed(before))
         if change.ref.kind == kinds.DEPLOYMENT.kind and (new is None or not new["spec"].get("paused")):
             world.ledger.paused_at.pop(change.current["metadata"]["uid"], None)
         if change.ref.kind == REPLICA_SET.kind and old is not None and new is not None:
             yield from _size_faults(world, old, new)
+
+
+def _allowed(deployment: Manifest) -> int:
+    """How many pods of all its ReplicaSets together a Deployment may have."""
+    spec = deployment["spec"]
+    surge = (spec["strategy"].get("rollingUpdate") or {}).get("maxSurge", 0)
+    return int(spec["replicas"]) + scale_amount(surge, spec["replicas"], up=True)
 
 
 def _pace_faults(call: Call) -> Iterator[str]:
@@ -134,7 +152,7 @@ def _size_faults(world: World, old: Manifest, new: Manifest) -> Iterator[str]:
     sets = (one for one in world.list_kind(REPLICA_SET) if (controller_of(one) or {}).get("name") == owner)
     if not any(one["spec"]["replicas"] for one in sets if name_of(one) != name_of(new)):
         return  # one alone gets what is wanted
-    uid, wanted = found["metadata"]["uid"], found["spec"]["replicas"]
+    uid, wanted = found["metadata"]["uid"], _allowed(found)
     if world.ledger.paused_at.get(uid) == wanted and labels_of(found).get(contract.LABEL_COMPONENT):
         sizes = f"{new['spec']['replicas']} pods instead of {old['spec']['replicas']}"
         yield f"{name_of(new)} of the paused {owner} has {sizes}"

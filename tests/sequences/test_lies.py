@@ -391,7 +391,7 @@ CASES = {
         hook="graph",
         road="sets",
         disturbed_by=("edit", "failing-pods", "cure"),
-        seed=69,
+        seed=20,
     ),
     "an old pod too few stays": Case(
         lie=lambda: keep_one_less,

@@ -378,6 +378,21 @@ ROADS: Mapping[str, Road] = {
             slow=("*-decode-*", "*-prefill-*"),
         ),
         Road(
+            name="sets-back",
+            settings={"effect_go_back": "on", "rollout_stalled_after": "6"},
+            services=_released(
+                {"Frontend": service("frontend"), "Decode": service("decode", 2), "Prefill": service("prefill", 2)}
+            ),
+            edits={
+                **{name: EDITS[name] for name in ("env", "env of all", "replicas")},
+                "release": change_seeing_release,
+                **_STEERING,
+            },
+            breaks=BREAKS,
+            has_generations=True,
+            slow=("*-decode-*", "*-prefill-*"),
+        ),
+        Road(
             name="sets-lws",
             installed=frozenset({"lws", "volcano"}),
             services=_released(

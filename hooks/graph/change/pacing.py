@@ -14,7 +14,14 @@ from hooks.component.spec.subject import ComponentType
 from hooks.graph.change.complete_sets import Budget, WorkerPods, find_behind, find_pace, is_canary_ready
 from hooks.graph.change.room import LackOfRoom, find_shortage
 from hooks.graph.change.shares import REGISTERS_IN, variable_of
-from hooks.graph.change.worker_pods import SeenWorker, count_pods, find_complete, see_worker, wanted_of
+from hooks.graph.change.worker_pods import (
+    SeenWorker,
+    count_pods,
+    find_complete,
+    find_serving,
+    see_worker,
+    wanted_of,
+)
 from hooks.graph.seen.observe import ChildComponent, ObservedGraph
 from hooks.ground import contract
 from hooks.ground.k8s.deadlines import seconds_since
@@ -27,8 +34,8 @@ from hooks.wire.policy.on_demand import NOT_YET_READ
 from hooks.wire.policy.rollout_pace import RolloutPace
 from hooks.wire.policy.rollout_wishes import NO_WISHES, RolloutWishes, read_wishes
 
-ROLLING_UPDATE = "rollingUpdate"
-"""Field of the graph's status."""
+ROLLING_UPDATE, GOES_BACK = "rollingUpdate", "goesBackTo"
+"""Field of the graph's status, and one in it: the revision whose spec is written back."""
 
 
 class RolloutState(StrEnum):
@@ -51,6 +58,15 @@ class RolloutState(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class WayBack:
+    """The revision, by name and number, to which a stalled rollout goes back by itself; `lacks` is why it cannot."""
+
+    revision: str = ""
+    number: int = 0
+    lacks: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RolloutInSets:
     """Where the rollout of a graph's workers stands; `roles` is empty while nothing rolls in sets.
 
@@ -58,6 +74,8 @@ class RolloutInSets:
     ready, or nothing rolls. `unread` says by service why its pods are not known. `shortage` is of services
     whose new pods find no room. `wishes` are those of a person. `stands_since` is when there was the last progress,
     empty while that is not long ago. `is_unrouted`: some frontend says that it routes nothing to the new generation.
+    `serving` is the old generation that has the most complete sets, None without any. `way_back` is where a stalled
+    rollout goes by itself, None if it is not to.
     """
 
     roles: Mapping[str, WorkerPods] = field(default_factory=dict)
@@ -68,6 +86,8 @@ class RolloutInSets:
     wishes: RolloutWishes = NO_WISHES
     stands_since: str = ""
     is_unrouted: bool = False
+    serving: str | None = None
+    way_back: WayBack | None = None
 
     @property
     def state(self) -> RolloutState:
@@ -122,12 +142,13 @@ def plan_rollout(
     wishes = read_wishes(annotations_of(request.parent))
     workers = {_service_of(one): one for one in children if _is_paced(one)}
     live = {one: found for one, worker in workers.items() if (found := _find_live(worker, seen)) is not None}
-    rolls = any(_is_rolling(workers[one], found, namespaces.get(one)) for one, found in live.items())
-    is_ours = len(workers) > 1 or wishes != NO_WISHES
-    if facts.settings.explain_pods is Switch.OFF or not is_ours or not rolls:
-        return NONE
     # Of a graph that cannot be rendered some components may have been told of a generation, and others not.
     is_split = not namespaces and len({variable_of(worker["spec"]) for worker in workers.values()}) > 1
+    rolls = is_split or any(_is_rolling(workers[one], found, namespaces.get(one)) for one, found in live.items())
+    goes_back = facts.settings.effect_go_back is Switch.ON
+    is_ours = len(workers) > 1 or wishes != NO_WISHES or goes_back
+    if facts.settings.explain_pods is Switch.OFF or not is_ours or not rolls:
+        return NONE
     units = {
         one: see_worker(worker, seen.pods.get(one, ()), is_known=seen.knows_pods(one) and not is_split)
         for one, worker in workers.items()
@@ -139,6 +160,7 @@ def plan_rollout(
         is_unrouted=is_unrouted,
         unread={one: seen.pod_faults.get(one, NOT_YET_READ) for one in workers if not seen.knows_pods(one)},
         wishes=wishes,
+        serving=find_serving(units.values(), facts.now, facts.settings.rollout_room_after) if goes_back else None,
         stands_since=_find_standstill(units.values(), request.status, facts),
     )
 

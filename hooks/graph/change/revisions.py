@@ -37,7 +37,7 @@ def add_revisions(
 
 def _choose(request: SyncRequest, parent_key: bytes, suffix: str, most: int) -> tuple[Revision, ...]:
     """The present revision and the newest others; what a revision records stays as it is."""
-    shown = {one.name: one for one in _observe(request)}
+    shown = {one.name: one for one in observe_revisions(request)}
     present, recorded = _record(parent_key)
     highest = max((one.number for one in shown.values()), default=0)
     found = shown.pop(present, None)
@@ -47,7 +47,7 @@ def _choose(request: SyncRequest, parent_key: bytes, suffix: str, most: int) -> 
     return (now, *others[: most - 1])
 
 
-def _observe(request: SyncRequest) -> Iterator[Revision]:
+def observe_revisions(request: SyncRequest) -> Iterator[Revision]:
     """The revisions that the graph has; one that no hook wrote is none, and is deleted."""
     for one in request.children.of(kinds.CONTROLLER_REVISION):
         if not is_deleting(one) and (revision := read_revision(one)) is not None:

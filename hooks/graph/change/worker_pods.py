@@ -135,16 +135,26 @@ def count_pods(seen: SeenWorker, now: datetime, patience: float) -> WorkerPods:
 
 def find_complete(seen: Iterable[SeenWorker], now: datetime, patience: float) -> Fraction | None:
     """The part of the wanted sets that old generations have whole, all together; None if pods are not known."""
+    parts = _find_parts(seen, now, patience)
+    return None if parts is None else min(Fraction(1), sum(parts.values(), Fraction(0)))
+
+
+def find_serving(seen: Iterable[SeenWorker], now: datetime, patience: float) -> str | None:
+    """The old generation that has most of the wanted sets whole; None without a set, or if pods are not known."""
+    parts = {generation: part for generation, part in (_find_parts(seen, now, patience) or {}).items() if part}
+    return max(sorted(parts), key=parts.__getitem__, default=None)
+
+
+def _find_parts(seen: Iterable[SeenWorker], now: datetime, patience: float) -> Mapping[str, Fraction] | None:
+    """By old generation the part of the wanted sets that it has whole."""
     workers = [one for one in seen if one.wanted]
     if not all(one.is_known for one in workers):
         return None
     counts = [Counter(unit.generation for unit in one.old if unit.is_intact(now, patience)) for one in workers]
-    generations = {generation for count in counts for generation in count}
-    parts = (
-        min(Fraction(count[generation], one.wanted) for one, count in zip(workers, counts, strict=True))
-        for generation in generations
-    )
-    return min(Fraction(1), sum(parts, Fraction(0)))
+    return {
+        generation: min(Fraction(count[generation], one.wanted) for one, count in zip(workers, counts, strict=True))
+        for generation in {generation for count in counts for generation in count}
+    }
 
 
 def nodes_of(spec: Mapping[str, Json]) -> int:

@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import assert_never
 
 from hooks.graph.change.complete_sets import count_sets
-from hooks.graph.change.pacing import ROLLING_UPDATE, RolloutInSets, RolloutState
+from hooks.graph.change.pacing import GOES_BACK, ROLLING_UPDATE, RolloutInSets, RolloutState, WayBack
 from hooks.graph.change.shares import REGISTERS_IN, Share
 from hooks.graph.report.rollout_reasons import ROLLOUT, RolloutReason
 from hooks.ground import contract
@@ -51,6 +51,7 @@ def report_rollout(
             "startTime": began if isinstance(began, str) else format_time(now),
             **({"updatedServices": done} if done else {}),
             **({"message": _describe_sets(rollout)} if rollout.paces else {}),
+            **({GOES_BACK: rollout.way_back.revision} if rollout.way_back and rollout.way_back.revision else {}),
         }
     }
 
@@ -104,14 +105,21 @@ def _describe_sets(rollout: RolloutInSets) -> str:
         case RolloutState.NO_ROOM:
             return f"{waits}; {_describe_shortage(rollout)}"
         case RolloutState.STALLED:
-            return (
-                f"the rollout is stalled: no new pod became ready since {rollout.stands_since}; {waits}: repair them, "
-                "or take the change back"
-            )
+            stalled = f"the rollout is stalled: no new pod became ready since {rollout.stands_since}; {waits}"
+            return f"{stalled}: {_describe_way_back(rollout.way_back)}"
         case RolloutState.ROLLING | RolloutState.AT_REST:
             return f"{waits}; {_describe_shortage(rollout)}" if rollout.crowded else waits
         case _:
             assert_never(rollout.state)
+
+
+def _describe_way_back(way_back: WayBack | None) -> str:
+    """What becomes of a stalled rollout."""
+    if way_back is None:
+        return "repair them, or take the change back"
+    if way_back.revision:
+        return f"it goes back to the spec of revision {way_back.number} ({way_back.revision}) now"
+    return f"it does not go back by itself, because {way_back.lacks}: repair them, or take the change back"
 
 
 def _describe_shortage(rollout: RolloutInSets) -> str:

@@ -143,7 +143,7 @@ def _judge_objects(plan: GraphPlan, seen: ObservedGraph, shares: Mapping[str, Sh
     if missing := _find_missing_roles(plan, seen, shares):
         yield _say(
             ServingReason.ROLE_MISSING,
-            f"no generation of workers has a ready pod of each role: {', '.join(missing)} has none",
+            f"no generation of workers has a ready pod of each role: there is none of {', '.join(missing)}",
         )
 
 

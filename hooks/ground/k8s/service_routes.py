@@ -16,6 +16,12 @@ _ELSEWHERE: Mapping[str, tuple[Json, Json]] = {
 """By field the value that sends clients elsewhere, and the one that is wanted."""
 
 
+def without_routes(spec: Mapping[str, Json]) -> Mapping[str, Json]:
+    """A Service's spec without what `find_rerouted` added, as one that was last applied has it; the same if nothing."""
+    own = {key: value for key, value in spec.items() if key not in _ELSEWHERE or value != _ELSEWHERE[key][1]}
+    return spec if len(own) == len(spec) else own
+
+
 def find_rerouted(wanted: Mapping[str, Json], live: Mapping[str, Json]) -> Mapping[str, Json]:
     """The fields of a live Service's spec that send its clients elsewhere, with the values that they should have."""
     return {

@@ -144,6 +144,11 @@ class Settings(BaseModel):
         description="when an adapter's replicas are also written into the graph: `planner` (if it has a planner), "
         "`always` or `off`",
     )
+    effect_go_back: Switch = Field(
+        Switch.OFF,
+        description="write the last spec whose workers serve back into a graph whose rollout is stalled, once for each "
+        "spec that stalls",
+    )
     resource_counts: Switch = Field(
         Switch.ON,
         description="count the custom resources by their state, for the metric `dynamo_operator_resources_total`",

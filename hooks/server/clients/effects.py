@@ -12,7 +12,7 @@ from http import HTTPStatus
 
 from hooks.ground import contract
 from hooks.ground.k8s.pod_sets import wanted_replicas
-from hooks.ground.k8s.types import gvk_of
+from hooks.ground.k8s.types import Json, ReadManifest, gvk_of, name_of
 from hooks.ground.settings import Settings
 from hooks.ground.settings.facts import Facts
 from hooks.server.clients.api_server import ApiServer, Refused, object_path
@@ -26,7 +26,9 @@ from hooks.wire.metacontroller.effects import (
     Event,
     ScalePodClique,
     WriteBackReplicas,
+    WriteBackSpec,
 )
+from hooks.wire.policy.spec_restoring import go_back
 
 DEADLINE_SECONDS = 2.0
 MAX_EVENTS = 20
@@ -67,7 +69,7 @@ def _carry_out_all(stored: StoredObjects, effects: tuple[Effect, ...]) -> Iterat
             yield EffectResult(effect=effect, outcome=EffectOutcome.REFUSED, reason=str(unwanted))
         except Refused as refused:
             yield EffectResult(effect=effect, outcome=EffectOutcome.FAILED, reason=str(refused))
-            if isinstance(effect, WriteBackReplicas) and effect.if_failed is not None:
+            if isinstance(effect, WriteBackReplicas | WriteBackSpec) and effect.if_failed is not None:
                 event = replace(effect.if_failed, message=f"{effect.if_failed.message}: {refused}")
                 yield from _carry_out_all(stored, (event,))
 
@@ -78,6 +80,8 @@ def _carry_out_one(stored: StoredObjects, effect: Effect) -> EffectOutcome:
             return _scale(stored, effect)
         case WriteBackReplicas():
             return _write_back(stored, effect)
+        case WriteBackSpec():
+            return _write_back_spec(stored, effect)
         case Event():
             return _send_event(stored, effect)
 
@@ -99,24 +103,37 @@ def _write_back(stored: StoredObjects, effect: WriteBackReplicas) -> EffectOutco
 
     Source: Kubernetes, "Optimistic concurrency": a patch that names a resourceVersion is refused on any other.
     """
-    path = object_path(contract.GRAPH, effect.namespace, effect.graph)
     for _ in range(_ATTEMPTS):
         current = stored.check_write_back(effect)
         if current is None:
             return EffectOutcome.NOT_YET
         if wanted_replicas({"spec": current["spec"]["services"][effect.service]}) == effect.replicas:
             return EffectOutcome.UNCHANGED
-        change = {
-            "metadata": {"resourceVersion": current["metadata"]["resourceVersion"]},
-            "spec": {"services": {effect.service: {"replicas": effect.replicas}}},
-        }
-        tolerated = (HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT)
-        patched = stored.conversation.ask("PATCH", f"{path}?fieldManager=dynamo-hooks", change, also=tolerated)
-        if patched.status == HTTPStatus.NOT_FOUND:
-            return EffectOutcome.NOT_YET
-        if patched.status != HTTPStatus.CONFLICT:
-            return EffectOutcome.DONE
-    raise Refused(f"{path}: other writers changed it during each of {_ATTEMPTS} attempts")
+        change = {"spec": {"services": {effect.service: {"replicas": effect.replicas}}}}
+        if (outcome := _patch_graph(stored, current, change)) is not None:
+            return outcome
+    raise Refused(f"graph {effect.graph}: other writers changed it during each of {_ATTEMPTS} attempts")
+
+
+def _write_back_spec(stored: StoredObjects, effect: WriteBackSpec) -> EffectOutcome:
+    """Write a recorded spec into the graph, and from which one it goes back; a graph that changed is read again."""
+    for _ in range(_ATTEMPTS):
+        current, document = stored.check_write_back_spec(effect)
+        if (outcome := _patch_graph(stored, current, go_back(current, document))) is not None:
+            return outcome
+    raise Refused(f"graph {effect.graph}: other writers changed it during each of {_ATTEMPTS} attempts")
+
+
+def _patch_graph(stored: StoredObjects, current: ReadManifest, change: dict[str, Json]) -> EffectOutcome | None:
+    """Patch a graph as it was read; None if it changed meanwhile."""
+    path = object_path(contract.GRAPH, current["metadata"]["namespace"], name_of(current))
+    metadata = {**(change.get("metadata") or {}), "resourceVersion": current["metadata"]["resourceVersion"]}
+    tolerated = (HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT)
+    patch = {**change, "metadata": metadata}
+    status = stored.conversation.ask("PATCH", f"{path}?fieldManager=dynamo-hooks", patch, also=tolerated).status
+    if status == HTTPStatus.CONFLICT:
+        return None
+    return EffectOutcome.NOT_YET if status == HTTPStatus.NOT_FOUND else EffectOutcome.DONE
 
 
 def _send_event(stored: StoredObjects, effect: Event) -> EffectOutcome:

@@ -7,22 +7,33 @@ want it again.
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 from hooks.adapter import sync as scaling_adapter
 from hooks.graph import sync as graph
+from hooks.graph.change.pacing import GOES_BACK, ROLLING_UPDATE
 from hooks.graph.grove.service import target_name
 from hooks.graph.seen.grove_names import find_set_name
 from hooks.ground import contract
 from hooks.ground.errors import HookError
 from hooks.ground.k8s import kinds
 from hooks.ground.k8s.pod_sets import wanted_replicas
-from hooks.ground.k8s.types import GroupVersionKind, ReadManifest, gvk_of, is_controlled_by, name_of
+from hooks.ground.k8s.types import GroupVersionKind, ReadManifest, annotations_of, gvk_of, is_controlled_by, name_of
 from hooks.ground.settings.facts import Facts
 from hooks.server.clients.api_server import Conversation, Refused, object_path
 from hooks.wire.metacontroller.controllers import OPTIONAL_KINDS, OUR_KINDS
-from hooks.wire.metacontroller.effects import Effect, EffectSource, Event, ScalePodClique, WriteBackReplicas
+from hooks.wire.metacontroller.effects import (
+    Effect,
+    EffectSource,
+    Event,
+    ScalePodClique,
+    WriteBackReplicas,
+    WriteBackSpec,
+)
 from hooks.wire.metacontroller.protocol import RelatedRule, SyncAnswer, SyncRequest
 from hooks.wire.policy.identity import component_name
+from hooks.wire.policy.spec_restoring import name_present
+from hooks.wire.policy.spec_revisions import UnreadableRevision, read_revision, unpack
 from hooks.wire.world.objects import World
 from hooks.wire.world.sync_request import build_request
 
@@ -101,6 +112,35 @@ class StoredObjects:
         if all((one.graph, one.service, one.replicas) != asked for one in wanted if isinstance(one, WriteBackReplicas)):
             raise Unwanted(f"{self._name} does not ask for {effect.replicas} replicas of {effect.service}")
         return found
+
+    def check_write_back_spec(self, effect: WriteBackSpec) -> tuple[ReadManifest, dict[str, Any]]:
+        """The stored graph, and the spec to write into it. The graph is read again at each call.
+
+        Its status, which only Metacontroller writes, announces the revision for its present spec.
+
+        Raises:
+            Unwanted: the stored objects do not ask for it.
+            Refused: the API server did not answer, or has no such revision.
+        """
+        about = self.source.parent
+        self._found.pop(object_path(contract.GRAPH, about.namespace, about.name), None)
+        stored = self._read_unchanged(contract.GRAPH)
+        status = stored.get("status") or {}
+        rolling = status.get(ROLLING_UPDATE)
+        announced = rolling.get(GOES_BACK) if isinstance(rolling, dict) else None
+        is_announced = announced == effect.revision and status.get("observedGeneration") == self.source.generation
+        if not is_announced or (effect.namespace, effect.graph) != (about.namespace, about.name):
+            raise Unwanted(f"{self._name} does not go back to {effect.revision}")
+        if annotations_of(stored).get(contract.ANNOTATION_WENT_BACK) == name_present(stored):
+            raise Unwanted(f"{self._name} went back from this spec before")
+        found = self._find(kinds.CONTROLLER_REVISION, effect.revision)
+        revision = read_revision(found) if found is not None and is_controlled_by(found, about.uid) else None
+        if revision is None:
+            raise Refused(f"{self._name} has no revision {effect.revision}")
+        try:
+            return stored, unpack(revision.recorded)
+        except UnreadableRevision as unreadable:
+            raise Refused(f"revision {effect.revision} cannot be used: {unreadable}") from unreadable
 
     @property
     def _name(self) -> str:

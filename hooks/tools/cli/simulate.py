@@ -54,6 +54,7 @@ NO_EFFECTS = (
     "effect_events=off",
     "effect_etcd=off",
     "effect_write_back=off",
+    "effect_go_back=off",
     "namespace_locks=off",
 )
 """A simulation never acts on a real cluster, not even with settings for one in the environment."""
@@ -127,8 +128,8 @@ Examples:
     multiple=True,
     metavar="GLOB=REASON",
     callback=_parse_faults,
-    help=f"Let these pods fail: {', '.join(PodFault)}. The pod of a Job is not restarted, so the Job fails after a "
-    "crash.",
+    help=f"Let these pods fail: {', '.join(PodFault)}. The last two are of workers that become ready, and that "
+    "frontends know never, or 30 s later. The pod of a Job is not restarted, so the Job fails after a crash.",
 )
 @click.option(
     "--profiler-output",

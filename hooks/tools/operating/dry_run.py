@@ -11,7 +11,8 @@ from http import HTTPStatus
 
 from hooks.ground import contract
 from hooks.ground.k8s import kinds
-from hooks.ground.k8s.types import GroupVersionKind, Json, Manifest, ReadManifest, gvk_of, plural_of
+from hooks.ground.k8s.merge_patch import find_merge_patch
+from hooks.ground.k8s.types import GroupVersionKind, Manifest, ReadManifest, gvk_of, plural_of
 from hooks.server.clients.api_server import Refused, is_served
 from hooks.tools.offline.diff.pods import PodSet
 from hooks.tools.offline.diff.trial import TrialResult
@@ -125,19 +126,6 @@ class DryRun:
             return manifest
         header = {"apiVersion": manifest["apiVersion"], "kind": manifest["kind"]}
         return {**header, **self.cluster.patch({**live, **header}, change, is_trial=True)}
-
-
-def find_merge_patch(old: Mapping[str, Json], new: Mapping[str, Json]) -> dict[str, Json]:
-    """The JSON merge patch that turns one object into the other; empty if both are the same."""
-    patch: dict[str, Json] = dict.fromkeys(old.keys() - new.keys())
-    for key, value in new.items():
-        before = old.get(key)
-        if isinstance(before, Mapping) and isinstance(value, Mapping):
-            if below := find_merge_patch(before, value):
-                patch[key] = below
-        elif before != value:
-            patch[key] = value
-    return patch
 
 
 def _without_owner(manifest: Manifest) -> Manifest:

@@ -6,16 +6,12 @@ from typing import Any
 
 from hooks.ground import contract
 from hooks.ground.k8s import kinds
-from hooks.ground.k8s.types import Json, ReadManifest, annotations_of, controller_of, name_of
+from hooks.ground.k8s.types import Json, ReadManifest, controller_of, name_of
 from hooks.tools.offline.diff.fields import compare_objects
 from hooks.tools.operating.cluster import Cluster
 from hooks.wire.policy.spec_revisions import (
-    KEPT_ANNOTATION,
-    OF_SCALING,
     Recorded,
     UnreadableRevision,
-    comparable_text,
-    name_revision,
     read_revision,
     unpack,
     without_scaling,
@@ -53,11 +49,6 @@ def read_history(cluster: Cluster, graph: ReadManifest) -> tuple[PastSpec, ...]:
     return tuple(sorted((one for one in read if one is not None), key=lambda one: -one.number))
 
 
-def name_present(graph: ReadManifest) -> str:
-    """The name that the revision of the graph's present spec has."""
-    return name_revision(name_of(graph), comparable_text(graph))
-
-
 def find_changes(history: Sequence[PastSpec]) -> Iterator[tuple[PastSpec, tuple[str, ...]]]:
     """Each recorded spec with the paths of the fields in which it differs from the one before, or why they are unknown.
 
@@ -77,50 +68,6 @@ def find_changes(history: Sequence[PastSpec]) -> Iterator[tuple[PastSpec, tuple[
 def find_changed_fields(before: Mapping[str, Json], after: Mapping[str, Json]) -> tuple[str, ...]:
     """The paths of the fields in which two recorded graphs differ, without those of scaling."""
     return tuple(str(one.path) for one in compare_objects(_as_graph(before), _as_graph(after)))
-
-
-def restore(graph: ReadManifest, document: Mapping[str, Any]) -> dict[str, Json]:
-    """The merge patch that gives the graph a recorded spec again; {} if it has it.
-
-    Services keep their replicas, and the graph its restart. A service that is gone since comes with its old replicas.
-    """
-    spec = graph.get("spec") or {}
-    there = spec.get("services") or {}
-    services = {
-        name: _with_scaling(one, there.get(name)) for name, one in (document["spec"].get("services") or {}).items()
-    }
-    change = _patch(spec, {**document["spec"], "services": services, **restart_of(graph)})
-    kept = (document.get("annotations") or {}).get(KEPT_ANNOTATION)
-    is_same = annotations_of(graph).get(KEPT_ANNOTATION) == kept
-    return {
-        **({"spec": change} if change else {}),
-        **({} if is_same else {"metadata": {"annotations": {KEPT_ANNOTATION: kept}}}),
-    }
-
-
-def restart_of(graph: ReadManifest) -> dict[str, Json]:
-    """The restart that the graph's spec asks for, as a part of it; {} for none."""
-    spec = graph.get("spec") or {}
-    return {"restart": spec["restart"]} if "restart" in spec else {}
-
-
-def _with_scaling(recorded: Json, present: Json) -> Json:
-    if not isinstance(present, Mapping) or not isinstance(recorded, Mapping):
-        return recorded
-    return {**without_scaling(recorded), **{key: present[key] for key in sorted(OF_SCALING & present.keys())}}
-
-
-def _patch(old: Mapping[str, Json], new: Mapping[str, Json]) -> dict[str, Json]:
-    """The merge patch from one map to another; null removes a key, and a list is written whole."""
-    change: dict[str, Json] = dict.fromkeys(key for key in old if key not in new)
-    for key, value in new.items():
-        before = old.get(key)
-        if isinstance(before, Mapping) and isinstance(value, Mapping):
-            below = _patch(before, value)
-            change |= {key: below} if below else {}
-        elif key not in old or before != value:
-            change[key] = value
-    return change
 
 
 def _as_graph(document: Mapping[str, Json]) -> ReadManifest:

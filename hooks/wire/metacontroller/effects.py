@@ -93,7 +93,20 @@ class WriteBackReplicas:
     if_failed: Event | None = None
 
 
-Effect = Event | ScalePodClique | WriteBackReplicas
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WriteBackSpec:
+    """Write the spec that a ControllerRevision (`revision`) records into its graph, whose rollout is stalled.
+
+    The graph's status announces it. If it fails, `if_failed` is sent, with the reason at the end of its message.
+    """
+
+    graph: str
+    namespace: str
+    revision: str
+    if_failed: Event | None = None
+
+
+Effect = Event | ScalePodClique | WriteBackReplicas | WriteBackSpec
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,7 +163,12 @@ def describe_faults(results: Iterable[EffectResult]) -> str:
     return "; ".join(f"{outcome.value}: {'; '.join(texts)}" for outcome, texts in sorted(by_outcome.items()))
 
 
-_OF_API_SERVER = {"effect_events": Switch.OFF, "effect_scale": Switch.OFF, "effect_write_back": "off"}
+_OF_API_SERVER = {
+    "effect_events": Switch.OFF,
+    "effect_scale": Switch.OFF,
+    "effect_write_back": "off",
+    "effect_go_back": Switch.OFF,
+}
 """Settings of effects that need the token of a ServiceAccount, each with the value that turns it off."""
 
 
@@ -186,11 +204,13 @@ def _is_on(effect: Effect, settings: Settings) -> bool:
             return settings.effect_scale is Switch.ON
         case WriteBackReplicas():
             return settings.effect_write_back != "off"
+        case WriteBackSpec():
+            return settings.effect_go_back is Switch.ON
 
 
 def _without_forbidden_event(effect: Effect, settings: Settings) -> Effect:
     """The effect, without its Event if Events are off."""
-    if isinstance(effect, WriteBackReplicas) and settings.effect_events is Switch.OFF:
+    if isinstance(effect, WriteBackReplicas | WriteBackSpec) and settings.effect_events is Switch.OFF:
         return replace(effect, if_failed=None)
     return effect
 
@@ -201,6 +221,8 @@ def _describe(effect: Effect) -> str:
             return f"scale {effect.kind} {effect.namespace}/{effect.name} to {effect.replicas}"
         case WriteBackReplicas():
             return f"set {effect.service} of graph {effect.namespace}/{effect.graph} to {effect.replicas} replicas"
+        case WriteBackSpec():
+            return f"write the spec of revision {effect.revision} back into graph {effect.namespace}/{effect.graph}"
         case Event():
             about = effect.about
             return f"event {effect.reason} about {about.kind} {about.namespace}/{about.name}"

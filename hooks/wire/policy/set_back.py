@@ -1,10 +1,11 @@
 """Fields that the hooks never set, and that another writer must not: Metacontroller leaves such a field alone.
 
-So it is wanted for as long as the live object has it otherwise. The sync after that leaves it out again.
+So it is wanted for as long as the live object has it otherwise. The sync after that leaves it out again, also where a
+child stays as it was last applied.
 """
 
 from hooks.ground.k8s import kinds
-from hooks.ground.k8s.service_routes import find_rerouted
+from hooks.ground.k8s.service_routes import find_rerouted, without_routes
 from hooks.ground.k8s.types import Manifest
 from hooks.wire.metacontroller.children import ChildPlace, Children
 from hooks.wire.metacontroller.protocol import SyncRequest
@@ -20,5 +21,6 @@ def _set_back(child: Manifest, place: ChildPlace, request: SyncRequest) -> Manif
     if place.kind != kinds.SERVICE:
         return child
     live = request.children.get(place.kind, place.name, place.namespace or request.parent["metadata"]["namespace"])
-    rerouted = find_rerouted(child["spec"], (live or {}).get("spec") or {})
-    return {**child, "spec": {**child["spec"], **rerouted}} if rerouted else child
+    own = without_routes(child["spec"])
+    rerouted = find_rerouted(own, (live or {}).get("spec") or {})
+    return {**child, "spec": {**own, **rerouted}} if rerouted or own is not child["spec"] else child

@@ -17,7 +17,7 @@ from hooks.tools.cli.kubectl.main import group
 from hooks.tools.offline.simulation.trees import is_ready
 from hooks.tools.offline.simulator.client import merge_patch
 from hooks.tools.offline.simulator.cluster import SimulatedCluster
-from hooks.tools.operating.graph_history import restore
+from hooks.wire.policy.spec_restoring import restore
 from hooks.wire.policy.spec_revisions import KEPT_ANNOTATION, pack, unpack
 from tests import make
 from tests.tools.cli.test_kubectl import graph, run, said, use

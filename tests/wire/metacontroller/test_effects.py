@@ -13,6 +13,7 @@ from hooks.wire.metacontroller.effects import (
     ObjectReference,
     ScalePodClique,
     WriteBackReplicas,
+    WriteBackSpec,
     effects_of_api_server,
     permitted_effects,
     without_api_server,
@@ -22,7 +23,8 @@ ABOUT = ObjectReference(api_version="v1", kind="Pod", namespace="ns", name="p", 
 EVENT = Event(about=ABOUT, type="Normal", reason="R", message="m", occasion="1")
 SCALE = ScalePodClique(kind="PodClique", namespace="ns", name="a", replicas=2)
 WRITE = WriteBackReplicas(graph="g", namespace="ns", service="s", replicas=2)
-EVERY: tuple[Effect, ...] = (EVENT, WRITE, SCALE)
+BACK = WriteBackSpec(graph="g", namespace="ns", revision="g-1")
+EVERY: tuple[Effect, ...] = (EVENT, WRITE, SCALE, BACK)
 
 
 def test_every_effect_is_among_those_tested() -> None:
@@ -31,9 +33,10 @@ def test_every_effect_is_among_those_tested() -> None:
 
 def test_every_switch_turns_off_without_an_api_server_and_in_a_simulation() -> None:
     switches = {name for name in Settings.model_fields if name.startswith("effect_")}
-    all_on = parse_settings({}, {"effect_write_back": "always"})
+    on = {"effect_write_back": "always", "effect_go_back": "on"}
+    all_on = parse_settings({}, on)
     assert set(effects_of_api_server(all_on)) == switches - {"effect_etcd"}
-    with_etcd = parse_settings({}, {"effect_write_back": "always", "etcd_address": "127.0.0.1:2379"})
+    with_etcd = parse_settings({}, {**on, "etcd_address": "127.0.0.1:2379"})
     assert set(effects_of_api_server(with_etcd)) == switches
     assert switches <= {setting.removesuffix("=off") for setting in NO_EFFECTS}
 
@@ -49,6 +52,7 @@ def test_events_come_last_and_the_others_keep_their_order() -> None:
         ({"effect_scale": "off"}, (WRITE, EVENT)),
         ({"effect_write_back": "off"}, (SCALE, EVENT)),
         ({"effect_write_back": "always"}, (WRITE, SCALE, EVENT)),
+        ({"effect_go_back": "on"}, (WRITE, SCALE, BACK, EVENT)),
     ],
     ids=lambda value: str(value)[:40],
 )
@@ -57,9 +61,13 @@ def test_each_effect_has_its_own_switch(settings: dict[str, str], left: Any) -> 
 
 
 @pytest.mark.parametrize("events", ["on", "off"])
-def test_failure_to_write_back_is_told_where_events_are_on(events: str) -> None:
-    (kept,) = permitted_effects((replace(WRITE, if_failed=EVENT),), parse_settings({}, {"effect_events": events}))
-    assert kept == (replace(WRITE, if_failed=EVENT) if events == "on" else WRITE)
+@pytest.mark.parametrize("effect", [WRITE, BACK], ids=lambda one: type(one).__name__)
+def test_failure_to_write_back_is_told_where_events_are_on(
+    events: str, effect: WriteBackReplicas | WriteBackSpec
+) -> None:
+    settings = parse_settings({}, {"effect_events": events, "effect_go_back": "on"})
+    (kept,) = permitted_effects((replace(effect, if_failed=EVENT),), settings)
+    assert kept == (replace(effect, if_failed=EVENT) if events == "on" else effect)
 
 
 def test_without_an_api_server_all_that_need_one_are_off() -> None:

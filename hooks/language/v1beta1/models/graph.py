@@ -109,6 +109,9 @@ class RollingUpdateStatus(ApiModel):
         tuple[str, ...], Schema("Workers of which nothing of the old generation is left.")
     ] = ()
     message: Annotated[str, Schema("Which old pods stay in a rollout in complete sets, and what they wait for.")] = ""
+    goes_back_to: Annotated[
+        str, Schema("The ControllerRevision whose spec is written back, because the rollout is stalled.")
+    ] = ""
 
 
 class GraphDeploymentStatus(ApiModel):

@@ -13,12 +13,10 @@ from hooks.tools.operating.graph_history import (
     PastSpec,
     find_changed_fields,
     find_changes,
-    name_present,
     read_history,
-    restart_of,
-    restore,
 )
 from hooks.tools.operating.keepers import warn_of_keepers
+from hooks.wire.policy.spec_restoring import name_present, restart_of, restore
 from hooks.wire.policy.spec_revisions import UnreadableRevision
 
 _MOST_FIELDS = 3

@@ -7,7 +7,9 @@ from hooks.ground import contract
 from hooks.ground.k8s import kinds
 from hooks.tools.offline.simulator.client import Client
 from hooks.tools.offline.simulator.store import Ref
-from hooks.wire.metacontroller.effects import Effect, Event, ScalePodClique, WriteBackReplicas
+from hooks.wire.metacontroller.effects import Effect, Event, ScalePodClique, WriteBackReplicas, WriteBackSpec
+from hooks.wire.policy.spec_restoring import go_back
+from hooks.wire.policy.spec_revisions import read_revision, unpack
 
 
 def carry_out(client: Client, effects: Iterable[Effect]) -> None:
@@ -18,6 +20,8 @@ def carry_out(client: Client, effects: Iterable[Effect]) -> None:
                 _scale(client, effect)
             case WriteBackReplicas():
                 _write_back(client, effect)
+            case WriteBackSpec():
+                _write_back_spec(client, effect)
             case Event():
                 pass
             case _:
@@ -37,3 +41,12 @@ def _write_back(client: Client, effect: WriteBackReplicas) -> None:
     service = live["spec"].get("services", {}).get(effect.service) if live is not None else None
     if service is not None and service.get("replicas", 1) != effect.replicas:
         client.patch(ref, {"spec": {"services": {effect.service: {"replicas": effect.replicas}}}})
+
+
+def _write_back_spec(client: Client, effect: WriteBackSpec) -> None:
+    ref = Ref(contract.GRAPH.group, contract.GRAPH.kind, effect.namespace, effect.graph)
+    kind = kinds.CONTROLLER_REVISION
+    live, found = client.get(ref), client.get(Ref(kind.group, kind.kind, effect.namespace, effect.revision))
+    revision = read_revision(found) if found is not None else None
+    if live is not None and revision is not None:
+        client.patch(ref, go_back(live, unpack(revision.recorded)))

@@ -1,7 +1,8 @@
 """The frontends of simulated pods: HTTP servers on the pods' loopback addresses that list the models of their graphs.
 
-A frontend answers while its pod is ready. It routes the models of ready workers, with the adapters that their engines
-have, and where there are prefill and decode workers it needs one of each, as frontends do since release 1.3.
+A frontend answers while its pod is ready. It routes the models of ready workers that have registered, with the adapters
+that their engines have, and where there are prefill and decode workers it needs one of each, as frontends do since
+release 1.3.
 
 Source: Dynamo runtime, lib/llm/src/http/service/openai.rs.
 """
@@ -17,11 +18,14 @@ import orjson
 from hooks.component.spec.subject import ComponentType
 from hooks.ground import contract
 from hooks.ground.k8s import kinds
+from hooks.ground.k8s.conditions import READY, find_condition
+from hooks.ground.k8s.deadlines import seconds_since
 from hooks.ground.k8s.types import Json, Manifest, ReadManifest, labels_of, name_of
 from hooks.tools.offline.simulator.cluster import SimulatedCluster
 from hooks.tools.offline.simulator.engines import Engines, SimulatedEngine
 from hooks.tools.offline.simulator.loopback_http import Listeners, Request, Response
-from hooks.tools.offline.simulator.workloads.pods import is_ready
+from hooks.tools.offline.simulator.store import Ref
+from hooks.tools.offline.simulator.workloads.pods import PodFault, is_ready
 
 _HALVES = frozenset({ComponentType.PREFILL, ComponentType.DECODE})
 _Place = tuple[str, int]
@@ -64,6 +68,7 @@ class Frontends:
     _running: dict[tuple[str, str], tuple[str, _Place]] = field(default_factory=dict)
     _models: dict[tuple[str, str], RoutedModels] = field(default_factory=dict)
     _writes_seen: int = 0
+    _late: set[str] = field(default_factory=set)
 
     def follow(self, cluster: SimulatedCluster) -> None:
         """Start and stop frontends for the pods that changed since the last call; call it at every step.
@@ -73,11 +78,14 @@ class Frontends:
         new = cluster.writes[self._writes_seen :]
         self._writes_seen += len(new)
         running = self.engines.running if self.engines is not None else {}
-        for namespace in sorted({write.namespace for write in new if write.resource in {"pods", _GRAPHS}}):
+        changed = {write.namespace for write in new if write.resource in {"pods", _GRAPHS}}
+        for namespace in sorted(changed | self._late):
             pods = cluster.list_kind(kinds.POD, namespace)
+            waiting = {name_of(pod) for pod in pods if not _has_registered(pod, cluster)}
+            (self._late.add if waiting else self._late.discard)(namespace)
             for graph in cluster.list_kind(contract.GRAPH, namespace):
                 known = self._models.setdefault((namespace, name_of(graph)), RoutedModels())
-                known.names, known.missing = _find_models(graph, pods)
+                known.names, known.missing = _find_models(graph, [pod for pod in pods if name_of(pod) not in waiting])
                 own = (f"{namespace}/{name_of(pod)}" for pod in pods if _is_of(graph, pod))
                 known.engines = tuple(running[name] for name in own if name in running)
             self._follow_pods(namespace, pods)
@@ -98,6 +106,18 @@ class Frontends:
 
 
 _GRAPHS = "dynamographdeployments"
+_LATE_SECONDS = 30.0
+
+
+def _has_registered(pod: Manifest, cluster: SimulatedCluster) -> bool:
+    """Whether frontends know a worker's pod, which the fault that it was given may delay, or prevent."""
+    ref = Ref(kinds.POD.group, kinds.POD.kind, pod["metadata"]["namespace"], name_of(pod))
+    fault = cluster.kubelet.fault_of(ref)
+    if fault is not PodFault.LATE:
+        return fault is not PodFault.NOT_REGISTERED
+    ready = find_condition((pod.get("status") or {}).get("conditions") or (), READY) or {}
+    since = str(ready.get("lastTransitionTime") or "")
+    return bool(since) and seconds_since(since, cluster.clock.now) >= _LATE_SECONDS
 
 
 def _find_models(graph: ReadManifest, pods: list[Manifest]) -> tuple[tuple[str, ...], tuple[str, ...]]:

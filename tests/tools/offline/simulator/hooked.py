@@ -18,6 +18,7 @@ from hooks.tools.offline.simulator.metacontroller.webhook import Hook, HookAnswe
 from hooks.tools.offline.simulator.queries import ClusterReader
 from hooks.tools.offline.simulator.workloads.profiler import Profiler
 from hooks.wire.metacontroller import install_files
+from hooks.wire.metacontroller.effects import Effect, permitted_effects
 from hooks.wire.metacontroller.queries import ObjectSource, answer_with
 from hooks.wire.metacontroller.wire import (
     parse_customize_request,
@@ -58,17 +59,24 @@ def build_switchable(
     late: Collection[GroupVersionKind] = (),
     note: Callable[[bytes], object] = len,
     profiler: Profiler = _PROFILER,
+    effects: list[Effect] | None = None,
 ) -> SimulatedCluster:
     """The same; the settings are read at each call, so the caller can change them.
 
-    `note` gets each call's body. `profiler` is as in `Setup`.
+    `note` gets each call's body. `profiler` is as in `Setup`. `effects` gets the effects that the hooks ask for.
     """
     clock, reader = Clock(), ClusterReader()
+    asked: list[Effect] = [] if effects is None else effects
+
+    def carry_out(wanted: tuple[Effect, ...]) -> None:
+        asked.extend(wanted)
+        cluster.carry_out(permitted_effects(wanted, parse_settings({}, settings)))
+
     controllers = [
         found for found in install_files.controllers(URL, installed) if found["kind"] == "CompositeController"
     ]
     setup = Setup(
-        hook=_call_cores(clock, settings, ObjectSource(read=reader.read), note),
+        hook=_call_cores(clock, settings, ObjectSource(read=reader.read), note, carry_out),
         controllers=[_with_secrets(found) for found in controllers],
         crds=CRDS,
         optional=frozenset(installed),
@@ -91,7 +99,11 @@ def _with_secrets(controller: Manifest) -> Manifest:
 
 
 def _call_cores(
-    clock: Clock, settings: Mapping[str, str], source: ObjectSource, note: Callable[[bytes], object]
+    clock: Clock,
+    settings: Mapping[str, str],
+    source: ObjectSource,
+    note: Callable[[bytes], object],
+    carry_out: Callable[[tuple[Effect, ...]], object],
 ) -> Hook:
     def hook(path: str, body: bytes) -> HookAnswer:
         note(body)
@@ -102,6 +114,8 @@ def _call_cores(
             return 200, {}, write_customize_answer(core.customize(parse_customize_request(body, kind), facts))
         request = parse_sync_request(body, kind)
         function = answer_with(core.sync, source) if call == "sync" else core.finalize
-        return 200, {}, write_sync_answer(function(request, facts), request.children)
+        answer = function(request, facts)
+        carry_out(answer.effects)
+        return 200, {}, write_sync_answer(answer, request.children)
 
     return hook

@@ -12,7 +12,7 @@ from hooks.server.exchange.http_client import Allowance, Reply, Unanswered, open
 from hooks.tools.offline.simulator.cluster import SimulatedCluster
 from hooks.tools.offline.simulator.frontends import Frontends
 from hooks.tools.offline.simulator.loopback_http import run_listeners
-from hooks.tools.offline.simulator.workloads.pods import PodFault
+from hooks.tools.offline.simulator.workloads.pods import PodFault, is_ready
 from tests import make
 from tests.ports import free_port
 from tests.tools.offline.simulator.hooked import build_cluster
@@ -68,6 +68,25 @@ def test_models_of_ready_workers_are_listed_and_what_is_missing_is_said(frontend
     frontends.follow(world)
     assert listed(world) == [MODEL]
     assert parse_object(ask(world, "/v1/models/m%2F1/ready").body)["ready"] is True
+
+
+def worker_is_ready(world: SimulatedCluster) -> bool:
+    pods = [pod for pod in world.list_kind(kinds.POD, "default") if "worker" in pod["metadata"]["name"]]
+    return bool(pods) and all(map(is_ready, pods))
+
+
+@pytest.mark.parametrize(("fault", "later"), [(PodFault.LATE, [MODEL]), (PodFault.NOT_REGISTERED, [])])
+def test_ready_worker_that_registers_late_or_never_is_not_listed_meanwhile(
+    frontends: Frontends, fault: PodFault, later: list[str]
+) -> None:
+    world = start(Worker="")
+    world.break_pods("llm-worker*", fault)
+    assert world.run_until(lambda: worker_is_ready(world), 120)
+    frontends.follow(world)
+    assert listed(world) == []
+    world.run_for(31)
+    frontends.follow(world)
+    assert (worker_is_ready(world), listed(world)) == (True, later)
 
 
 def test_lost_worker_takes_its_model_along_and_a_lost_frontend_answers_nothing(frontends: Frontends) -> None:

@@ -1,7 +1,7 @@
 """Rollouts of prefill and decode in the simulated cluster: at each moment one generation has ready pods of both."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
@@ -13,8 +13,9 @@ from hooks.tools.offline.simulation.trees import is_ready
 from hooks.tools.offline.simulator.cluster import SimulatedCluster
 from hooks.tools.offline.simulator.workloads.pods import PodFault
 from hooks.tools.offline.simulator.workloads.pods import is_ready as is_pod_ready
+from hooks.wire.metacontroller.effects import Effect, Event
 from tests import make
-from tests.tools.offline.simulator.hooked import build_cluster
+from tests.tools.offline.simulator.hooked import build_cluster, build_switchable
 
 LONG_ENOUGH = 600
 ROLES = ("prefill", "decode")
@@ -32,13 +33,17 @@ def services(tag: str = "1.6.1", prefill: int = 1, decode: int = 1) -> dict[str,
     }
 
 
+NO_SETTINGS: Mapping[str, str] = {}
+
+
 class Rolled:
     """A graph that is ready, and a look at its pods after every piece of work."""
 
-    def __init__(self, **counts: int) -> None:
-        self.cluster = build_cluster()
-        self.counts = counts
-        body = make.graph(services("1.6.1", counts.get("prefill", 1), counts.get("decode", 1)))
+    def __init__(self, prefill: int = 1, decode: int = 1, *, settings: Mapping[str, str] = NO_SETTINGS) -> None:
+        self.effects: list[Effect] = []
+        self.cluster = build_switchable((), settings, effects=self.effects)
+        self.counts = {"prefill": prefill, "decode": decode}
+        body = make.graph(services("1.6.1", prefill, decode))
         self.cluster.create({**body, "metadata": {"name": "g", "namespace": "default"}})
         assert self.cluster.run_until(self.is_ready, 300), self.graph["status"]
         self.least = 1.0
@@ -87,9 +92,8 @@ class Rolled:
     def capacity(self) -> float:
         """The part of the wanted sets that is complete, of all generations together."""
         ready = Counter((suffix_of(pod), service_of(pod)) for pod in self.pods() if is_pod_ready(pod))
-        wanted = {"prefill": self.counts.get("prefill", 1), "decode": self.counts.get("decode", 1)}
         suffixes = {suffix for suffix, _ in ready}
-        return sum(min(ready[suffix, role] / wanted[role] for role in ROLES) for suffix in suffixes)
+        return sum(min(ready[suffix, role] / self.counts[role] for role in ROLES) for suffix in suffixes)
 
     def pods(self) -> list[Manifest]:
         found = self.cluster.list_kind(kinds.POD, "default")
@@ -144,7 +148,7 @@ COUNTS = {
 @pytest.mark.parametrize("counts", COUNTS.values(), ids=COUNTS)
 @pytest.mark.parametrize("late", ROLES)
 def test_as_many_sets_serve_as_are_wanted(counts: dict[str, int], late: str) -> None:
-    world = Rolled(**counts)
+    world = Rolled(counts.get("prefill", 1), counts.get("decode", 1))
     before = {pod["metadata"]["uid"] for pod in world.pods()}
     world.cluster.block(f"g-{late}-*")
     world.change(image="r/vllm-runtime:1.6.2")
@@ -340,7 +344,7 @@ class Alone(Rolled):
     """A graph with one worker."""
 
     def __init__(self, **annotations: str) -> None:
-        self.cluster, self.counts = build_cluster(), {}
+        self.cluster, self.counts = build_cluster(), dict.fromkeys(ROLES, 1)
         body = make.graph({"Frontend": services()["Frontend"], "decode": worker("1.6.1", 3)})
         self.cluster.create({**body, "metadata": {"name": "g", "namespace": "default"}})
         assert self.cluster.run_until(self.is_ready, 300), self.graph["status"]
@@ -418,3 +422,86 @@ def test_broken_old_pods_make_room_first() -> None:
     world.cluster.release("g-*")
     world.run()
     world.assert_at_rest()
+
+
+GOES_BACK = {"effect_go_back": "on"}
+
+
+def reason_of(world: Rolled) -> str:
+    return next((one["reason"] for one in world.graph["status"]["conditions"] if one["type"] == "Rollout"), "")
+
+
+def images(world: Rolled) -> set[str]:
+    return {pod["spec"]["containers"][-1]["image"] for pod in world.pods()}
+
+
+def test_stalled_rollout_goes_back_by_itself_and_only_once_from_a_spec() -> None:
+    world = Rolled(settings=GOES_BACK, prefill=2, decode=2)
+    before = {pod["metadata"]["uid"] for pod in world.pods()}
+    world.change_to_broken("r/vllm-runtime:1.6.9", PodFault.IMAGE_PULL, "decode")
+    world.run(3_600)
+    assert "it goes back to the spec of revision 1 (g-" in "".join(world.messages)
+    assert world.least == 1
+    world.assert_at_rest()
+    assert before == {pod["metadata"]["uid"] for pod in world.pods()}
+    assert images(world) == {"r/vllm-runtime:1.6.1"}
+    events = [one for one in world.effects if isinstance(one, Event) and one.reason == "RolloutWentBack"]
+    assert {one.type for one in events} == {"Warning"}
+    world.change_to_broken("r/vllm-runtime:1.6.9", PodFault.IMAGE_PULL, "decode")
+    world.run(3_600)
+    assert reason_of(world) == "RolloutStalled"
+    assert "it went back from this spec before, and somebody wrote the spec again" in world.messages[-1]
+    assert before <= {pod["metadata"]["uid"] for pod in world.pods()}
+    world.mend()
+    world.run(3_600)
+    world.assert_at_rest()
+    assert images(world) == {"r/vllm-runtime:1.6.9"}
+
+
+def test_it_goes_back_to_the_pods_that_serve_past_an_edit_that_never_came_up() -> None:
+    world = Rolled(settings=GOES_BACK)
+    before = {pod["metadata"]["uid"] for pod in world.pods()}
+    world.change_to_broken("r/vllm-runtime:1.6.8", PodFault.IMAGE_PULL, *ROLES)
+    world.change_to_broken("r/vllm-runtime:1.6.9", PodFault.IMAGE_PULL, *ROLES)
+    world.run(7_200)
+    world.assert_at_rest()
+    assert before == {pod["metadata"]["uid"] for pod in world.pods()}
+
+
+def test_it_stays_where_no_history_is_kept() -> None:
+    world = Rolled(settings={**GOES_BACK, "revision_history": "0"})
+    world.change_to_broken("r/vllm-runtime:1.6.9", PodFault.IMAGE_PULL, *ROLES)
+    world.run(3_600)
+    assert reason_of(world) == "RolloutStalled"
+    assert (
+        "it does not go back by itself, because the spec of the workers that serve is not in the history"
+        in (world.messages[-1])
+    )
+
+
+def test_one_worker_alone_goes_back_too() -> None:
+    cluster = build_switchable((), GOES_BACK)
+    body = make.graph({"Frontend": services()["Frontend"], "decode": worker("1.6.1", 2)})
+    cluster.create({**body, "metadata": {"name": "g", "namespace": "default"}})
+
+    def graph() -> Manifest:
+        found = cluster.get(contract.GRAPH, "g", "default")
+        assert found is not None
+        return found
+
+    assert cluster.run_until(lambda: is_ready(graph()), 300)
+    known = {pod["metadata"]["name"] for pod in cluster.list_kind(kinds.POD, "default")}
+    cluster.block("g-decode-*")
+    change = {"extraPodSpec": {"mainContainer": {"image": "r/vllm-runtime:1.6.9"}}}
+    cluster.patch(contract.GRAPH, "g", {"spec": {"services": {"decode": change}}}, "default")
+    for _ in steps(cluster, 60):
+        pass
+    for pod in cluster.list_kind(kinds.POD, "default"):
+        if pod["metadata"]["name"] not in known:
+            cluster.break_pods(pod["metadata"]["name"], PodFault.IMAGE_PULL)
+    cluster.release("g-decode-*")
+    assert cluster.run_until(lambda: contract.ANNOTATION_WENT_BACK in annotations_of(graph()), 3_600)
+    assert cluster.run_until(lambda: is_ready(graph()), 600)
+    found = graph()["spec"]["services"]["decode"]["extraPodSpec"]["mainContainer"]["image"]
+    assert found == "r/vllm-runtime:1.6.1"
+    assert graph()["spec"]["services"]["decode"]["replicas"] == 2

@@ -114,6 +114,10 @@ class Kubelet:
         self._faults.pop(glob, None)
         self._revisit(glob)
 
+    def fault_of(self, ref: Ref) -> PodFault | None:
+        """The fault that a pod was given."""
+        return self._fault(self.names(ref))
+
     def observe(self, change: StoreChange) -> None:
         """Track pods and claims that are created or deleted, and objects that pods wait for."""
         kind = GroupVersionKind.of(change.current["apiVersion"], change.current["kind"])

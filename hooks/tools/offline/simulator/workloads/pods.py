@@ -38,12 +38,14 @@ Ends = Mapping[str, ContainerEnd]
 
 
 class PodFault(StrEnum):
-    """Why a pod does not become ready."""
+    """Why a pod does not become ready, or is, and no frontend knows it: for ever, or for half a minute."""
 
     UNSCHEDULABLE = "Unschedulable"
     IMAGE_PULL = "ImagePullBackOff"
     CRASH_LOOP = "CrashLoopBackOff"
     PROBE = "ProbeFailing"
+    NOT_REGISTERED = "NotRegistered"
+    LATE = "RegistersLate"
 
 
 FAULT_STAGE: Mapping[PodFault, Stage] = {
@@ -51,6 +53,8 @@ FAULT_STAGE: Mapping[PodFault, Stage] = {
     PodFault.IMAGE_PULL: Stage.PULLING,
     PodFault.CRASH_LOOP: Stage.STARTING,
     PodFault.PROBE: Stage.STARTING,
+    PodFault.NOT_REGISTERED: Stage.ENDED,
+    PodFault.LATE: Stage.ENDED,
 }
 """The last stage that a pod with this fault reaches."""
 
