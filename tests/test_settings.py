@@ -90,3 +90,11 @@ def test_two_schedulers_under_grove_are_refused() -> None:
     assert parse_settings({}, {"volcano_scheduler": "on"}).volcano_scheduler == "on"
     with pytest.raises(InvalidSettings, match="kai_scheduler and volcano_scheduler are both on"):
         parse_settings({}, {"kai_scheduler": "on", "volcano_scheduler": "on"})
+
+
+def test_two_zeros_let_no_pod_be_replaced() -> None:
+    with pytest.raises(InvalidSettings, match="rollout_max_surge and rollout_max_unavailable are both 0"):
+        parse_settings({}, {"rollout_max_surge": "0", "rollout_max_unavailable": "0%"})
+    with pytest.raises(InvalidSettings, match="a number of pods or a percentage"):
+        parse_settings({}, {"rollout_max_surge": "many"})
+    assert parse_settings({}, {"rollout_max_surge": "0"}).rollout_max_surge == "0"

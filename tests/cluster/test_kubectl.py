@@ -170,9 +170,10 @@ def test_graphs_are_listed_and_completed(plane: ControlPlane, api: ApiClient, ku
         return {line.split()[0]: line.split() for line in shown.stdout.splitlines()}
 
     wait_for(
-        lambda: rows().get("stuck", [])[1:3] == ["False", "WaitingForDependency"], "the list says why it is not ready"
+        lambda: rows().get("stuck", [])[1:4] == ["False", "Unknown", "WaitingForDependency"],
+        lambda: f"the list says why it is not ready: {rows()}",
     )
-    assert rows()[NAME][1:3] == ["True", "-"]
+    assert rows()[NAME][1:4] == ["True", "Unknown", "-"]
     found = json.loads(kubectl("status", "-A", "-o", "json").stdout)
     assert {(one["namespace"], one["name"]) for one in found} >= {(api.namespace, NAME), (api.namespace, "stuck")}
     why = kubectl("why", "stuck")

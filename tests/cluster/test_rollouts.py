@@ -3,11 +3,14 @@
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 
 from hooks.ground import contract
 from hooks.ground.k8s.conditions import is_pod_ready
 from hooks.ground.k8s.types import Manifest, annotations_of, is_deleting, labels_of, name_of
+from tests.cluster.acting_hooks import acting_hooks, effects_client
 from tests.cluster.api_client import ApiClient, wait_for
+from tests.cluster.control_plane import ControlPlane
 from tests.cluster.dynamo import (
     COMPONENT,
     DYNAMO,
@@ -97,6 +100,46 @@ def test_canary_waits_a_pause_keeps_all_pods_and_both_end(
         assert len(workers(api)) == 4
         assert not uids(workers(api)) & before
         assert_at_rest(api, sets=2)
+        assert_complete(api, since, known)
+        api.delete(DYNAMO, GRAPH, NAME)
+
+
+def test_stalled_rollout_goes_back_by_itself_once_from_a_spec(
+    api: ApiClient,
+    admin: ApiClient,
+    metacontroller: HttpServer,
+    plane: ControlPlane,
+    acting_url: str,
+    tmp_path: Path,
+) -> None:
+    assert metacontroller
+    assert acting_url
+    settings = {"effect_go_back": "on", "rollout_stalled_after": "3"}
+    client = effects_client(plane, tmp_path, **settings)
+    with acting_hooks(client, **settings) as url, running_controllers(admin, url):
+        api.create(single_pods(load_example(NAME)), strict=True)
+        wait_until_ready(api, NAME)
+        before, image = uids(workers(api)), images_of_deployments(api)
+        since, known = api.list_with_revision("v1", "Pod")
+
+        change(api, "1.6.9", HELD)
+        wait_for(lambda: contract.ANNOTATION_WENT_BACK in annotations_of(the_graph(api, NAME)), "it goes back")
+        wait_for(lambda: "rollingUpdate" not in the_graph(api, NAME)["status"], "the way back is over")
+        wait_until_ready(api, NAME)
+        assert (uids(workers(api)), images_of_deployments(api)) == (before, image)
+        assert "test/hold" not in str(the_graph(api, NAME)["spec"])
+        events = [one["reason"] for one in api.list("v1", "Event")]
+        assert "RolloutWentBack" in events
+        assert "RolloutGoingBackFailed" not in events
+
+        change(api, "1.6.9", HELD)
+        wait_for(lambda: "the last way back was from this spec or to it" in message(api), "written again, it stands")
+        time.sleep(QUIET_SECONDS)
+        assert before <= uids(workers(api))
+        release(api)
+        wait_for(lambda: "rollingUpdate" not in the_graph(api, NAME)["status"], "the rollout is over")
+        wait_until_ready(api, NAME)
+        assert images_of_deployments(api) == {"1.6.9"}
         assert_complete(api, since, known)
         api.delete(DYNAMO, GRAPH, NAME)
 

@@ -109,7 +109,7 @@ def test_pod_that_keeps_a_graph_from_being_ready_is_named_with_what_to_do(held: 
     assert header.split() == ["NAME", "READY", "SERVING", "REASON", "COMPONENTS", "GPUS", "AGE"]
     assert row.split()[:-1] == [NAME, "False", "False", "CrashLoop", "2/3", "3"]
     header, row = plane.kubectl("get", "dgd", NAME, "-n", held.namespace, "-o", "wide").splitlines()
-    assert header.split()[6:] == ["PATH", "BACKEND", "MESSAGE"]
+    assert header.split()[7:] == ["PATH", "BACKEND", "MESSAGE"]
     assert "   Deployments   " in row
     assert f"kubectl logs -n {held.namespace} {name} -c main --previous" in row
     assert ("Warning", "CrashLoop", 1) in events_about(held, COMPONENT, DECODE)

@@ -119,6 +119,24 @@ def test_paused_deployment_has_room_for_all_pods_that_it_has(status: dict[str, i
     assert found["strategy"]["rollingUpdate"] == {"maxSurge": surge, "maxUnavailable": 0}
 
 
+AMOUNTS: dict[str, tuple[dict[str, str], dict[str, str], tuple[int | str, int | str]]] = {
+    "nothing": ({}, {}, ("25%", "25%")),
+    "a setting": ({"rollout_max_surge": "2"}, {}, (2, "25%")),
+    "an annotation first": ({"rollout_max_surge": "2"}, {SURGE: "3"}, (3, "25%")),
+    "one of each": ({"rollout_max_unavailable": "10%"}, {SURGE: "3"}, (3, "10%")),
+    "never two zeros": ({"rollout_max_unavailable": "0"}, {SURGE: "0"}, (0, "25%")),
+}
+
+
+@pytest.mark.parametrize(("settings", "annotations", "rolling"), AMOUNTS.values(), ids=AMOUNTS)
+def test_settings_give_the_amounts_that_no_annotation_gives(
+    settings: dict[str, str], annotations: dict[str, str], rolling: tuple[int | str, int | str]
+) -> None:
+    parent = make.component("c", "g", replicas=4, annotations=annotations)
+    found = only(answer(parent, facts=make.facts(make.NOW, **settings)).children, "Deployment")["spec"]["strategy"]
+    assert found["rollingUpdate"] == {"maxSurge": rolling[0], "maxUnavailable": rolling[1]}
+
+
 GROUPS: dict[str, tuple[int, str, dict[str, tuple[int, int]]]] = {
     "the only one stays beside a new one": (1, "1/2", {"c-0": (1, 2)}),
     "it is replaced, and the new one stays": (1, "0/2", {"c-0": (0, 2)}),

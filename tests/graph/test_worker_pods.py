@@ -12,6 +12,7 @@ from tests import make
 
 OLD, NEW = "0a1b2c3d", "ffee0011"
 PATIENCE = 60.0
+FACTS = make.facts(rollout_room_after="60")
 
 
 def pod(name: str, suffix: str, *, ready: bool = True, seconds: float = 600, **labels: str) -> Manifest:
@@ -43,13 +44,20 @@ def see(pods: list[Manifest], *, wanted: int, nodes: int = 1, is_known: bool = T
 def test_group_is_ready_once_all_its_pods_are() -> None:
     whole, part = group("c-0", 0, NEW), group("c-0", 1, NEW, size=1)
     unready = [pod("x", NEW, ready=False, **whole[0]["metadata"]["labels"]), whole[1]]
-    assert count_pods(see([*whole, *part], wanted=2, nodes=2), make.NOW, PATIENCE).ready == 1
-    assert count_pods(see(unready, wanted=2, nodes=2), make.NOW, PATIENCE).ready == 0
+    assert count_pods(see([*whole, *part], wanted=2, nodes=2), FACTS).ready == 1
+    assert count_pods(see(unready, wanted=2, nodes=2), FACTS).ready == 0
+
+
+def test_settings_say_how_many_pods_may_be_missing_or_too_many() -> None:
+    settings = {"rollout_max_surge": "2", "rollout_max_unavailable": "50%"}
+    found, usual = (count_pods(see([], wanted=4), facts) for facts in (make.facts(make.NOW, **settings), FACTS))
+    assert (found.spare, found.surge) == (2, 2)
+    assert (usual.spare, usual.surge) == (None, 0)
 
 
 def test_group_with_a_pod_of_before_is_an_old_one() -> None:
     mixed = [group("c-0", 0, NEW)[0], group("c-0", 0, OLD)[1]]
-    found = count_pods(see(mixed, wanted=1, nodes=2), make.NOW, PATIENCE)
+    found = count_pods(see(mixed, wanted=1, nodes=2), FACTS)
     assert (found.ready, found.old) == (0, 1)
 
 
@@ -58,7 +66,7 @@ def test_later_places_are_those_beyond_the_wanted_groups_of_a_set() -> None:
     numbered: dict[str, Any] = {contract.LABEL_INSTANCE: "0"}
     each = see([*group("c-0", 0, OLD, **numbered), *group("c-0", 1, NEW, **numbered)], wanted=2, nodes=2)
     for seen, surplus, settled in ((alone, 1, 1), (each, 1, 0)):
-        found = count_pods(seen, make.NOW, PATIENCE)
+        found = count_pods(seen, FACTS)
         assert (found.surplus, found.settled, found.old) == (surplus, settled, 1)
 
 
@@ -68,7 +76,7 @@ def test_pod_that_was_ready_a_moment_ago_still_counts() -> None:
         pod("a-moment", OLD, ready=False, seconds=5),
         pod("long", OLD, ready=False, seconds=61),
     ]
-    found = count_pods(see(pods, wanted=3), make.NOW, PATIENCE)
+    found = count_pods(see(pods, wanted=3), FACTS)
     assert (found.old, found.intact) == (3, 2)
 
 

@@ -13,7 +13,7 @@ from hooks.component.image.runtime_version import (
 )
 from hooks.component.plan.exposure import Exposure, plan_exposure
 from hooks.component.plan.groups import GroupsPlan, plan_groups
-from hooks.component.plan.strategy import resolve_strategy
+from hooks.component.plan.strategy import resolve_strategy, with_amounts
 from hooks.component.pod.backends import Backend, resolve_backend
 from hooks.component.pod.defaults import ComponentDefaults, resolve_defaults
 from hooks.component.pod.port_rules import find_number_of
@@ -123,7 +123,7 @@ def plan_component(component: ComponentDeployment, seen: ObservedComponent, sett
         groups=_plan_groups(spec, subject, seen.workloads, replicas=replicas, settings=settings),
         waits_for=_find_predecessor(spec, seen.workloads),
         mpi_key=key,
-        strategy=resolve_strategy(spec.annotations, may_overlap=defaults.may_overlap),
+        strategy=resolve_strategy(with_amounts(spec.annotations, settings), may_overlap=defaults.may_overlap),
         labels=labels,
         annotations=_object_annotations(spec, subject),
         pod_labels=_pod_labels(component, subject),

@@ -11,6 +11,7 @@ from hooks.ground.k8s.quantities import scale_amount
 from hooks.ground.k8s.types import Json
 from hooks.ground.k8s.workloads import RECREATE, rolling_update
 from hooks.ground.problems import FieldPath, Key, Problem
+from hooks.ground.settings import Settings
 from hooks.language.rules import spec as rules
 
 _PERCENT = "25%"
@@ -20,6 +21,19 @@ _DECIDED = frozenset({"RampedSlowRollout", "BestEffortControlledRollout"})
 _ALL: Mapping[str, Json] = {"maxSurge": 0, "maxUnavailable": "100%"}
 """What Recreate comes to."""
 _AMOUNT_ANNOTATIONS = (contract.ANNOTATION_MAX_SURGE, contract.ANNOTATION_MAX_UNAVAILABLE)
+
+
+def with_amounts(annotations: Mapping[str, str], settings: Settings) -> Mapping[str, str]:
+    """The annotations, with the numbers of a rolling update that the settings give where the annotations say none.
+
+    Kubernetes accepts no two zeros, so a setting of 0 does not count beside an annotation of 0.
+    """
+    own = {key: annotations[key] for key in _AMOUNT_ANNOTATIONS if annotations.get(key)}
+    given = dict(zip(_AMOUNT_ANNOTATIONS, (settings.rollout_max_surge, settings.rollout_max_unavailable), strict=True))
+    added = {key: value for key, value in given.items() if value and key not in own}
+    if own and not any(value.strip("0%") for value in {**own, **added}.values()):
+        added = {}
+    return {**annotations, **added} if added else annotations
 
 
 def resolve_strategy(annotations: Mapping[str, str], *, may_overlap: bool) -> Mapping[str, Json]:

@@ -8,6 +8,7 @@ strategy of its workload of it. While pods cannot be read, none of the new gener
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from fractions import Fraction
 from typing import Any
 
 from hooks.component.spec.subject import ComponentType
@@ -24,6 +25,7 @@ from hooks.graph.change.worker_pods import (
 )
 from hooks.graph.seen.observe import ChildComponent, ObservedGraph
 from hooks.ground import contract
+from hooks.ground.k8s.conditions import format_time
 from hooks.ground.k8s.deadlines import seconds_since
 from hooks.ground.k8s.types import Json, Manifest, annotations_of, gvk_of, labels_of, name_of
 from hooks.ground.settings import Switch
@@ -34,8 +36,8 @@ from hooks.wire.policy.on_demand import NOT_YET_READ
 from hooks.wire.policy.rollout_pace import RolloutPace
 from hooks.wire.policy.rollout_wishes import NO_WISHES, RolloutWishes, read_wishes
 
-ROLLING_UPDATE, GOES_BACK = "rollingUpdate", "goesBackTo"
-"""Field of the graph's status, and one in it: the revision whose spec is written back."""
+ROLLING_UPDATE, GOES_BACK, PROGRESS = "rollingUpdate", "goesBackTo", "progressTime"
+"""Field of the graph's status, and two in it: the revision whose spec is written back, and the last progress."""
 
 
 class RolloutState(StrEnum):
@@ -74,8 +76,9 @@ class RolloutInSets:
     ready, or nothing rolls. `unread` says by service why its pods are not known. `shortage` is of services
     whose new pods find no room. `wishes` are those of a person. `stands_since` is when there was the last progress,
     empty while that is not long ago. `is_unrouted`: some frontend says that it routes nothing to the new generation.
-    `serving` is the old generation that has the most complete sets, None without any. `way_back` is where a stalled
-    rollout goes by itself, None if it is not to.
+    `progress` is when there was the last one; empty if nothing has begun. `serving` is the old generation with the most
+    complete sets, and its part of those wanted, None without any. `way_back` is where a stalled rollout goes by
+    itself, None if it is not to.
     """
 
     roles: Mapping[str, WorkerPods] = field(default_factory=dict)
@@ -86,7 +89,8 @@ class RolloutInSets:
     wishes: RolloutWishes = NO_WISHES
     stands_since: str = ""
     is_unrouted: bool = False
-    serving: str | None = None
+    progress: str = ""
+    serving: tuple[str, Fraction] | None = None
     way_back: WayBack | None = None
 
     @property
@@ -144,7 +148,8 @@ def plan_rollout(
     live = {one: found for one, worker in workers.items() if (found := _find_live(worker, seen)) is not None}
     # Of a graph that cannot be rendered some components may have been told of a generation, and others not.
     is_split = not namespaces and len({variable_of(worker["spec"]) for worker in workers.values()}) > 1
-    rolls = is_split or any(_is_rolling(workers[one], found, namespaces.get(one)) for one, found in live.items())
+    is_moving = is_split and not all(found.is_settled for found in live.values())
+    rolls = is_moving or any(_is_rolling(workers[one], found, namespaces.get(one)) for one, found in live.items())
     goes_back = facts.settings.effect_go_back is Switch.ON
     is_ours = len(workers) > 1 or wishes != NO_WISHES or goes_back
     if facts.settings.explain_pods is Switch.OFF or not is_ours or not rolls:
@@ -153,6 +158,7 @@ def plan_rollout(
         one: see_worker(worker, seen.pods.get(one, ()), is_known=seen.knows_pods(one) and not is_split)
         for one, worker in workers.items()
     }
+    progress = _find_progress(units.values(), request, facts)
     is_unrouted = any(namespaces.get(one) in unrouted for one in workers)
     return RolloutInSets(
         **_decide(units, live, wishes, facts, is_unrouted=is_unrouted),
@@ -161,7 +167,8 @@ def plan_rollout(
         unread={one: seen.pod_faults.get(one, NOT_YET_READ) for one in workers if not seen.knows_pods(one)},
         wishes=wishes,
         serving=find_serving(units.values(), facts.now, facts.settings.rollout_room_after) if goes_back else None,
-        stands_since=_find_standstill(units.values(), request.status, facts),
+        progress=progress,
+        stands_since=progress if _is_long_ago(progress, facts) else "",
     )
 
 
@@ -175,7 +182,7 @@ def _decide(
 ) -> dict[str, Any]:
     """The fields of a rollout that follow from its pods. While it is paused, each pace stays what it is."""
     now, patience = facts.now, facts.settings.rollout_room_after
-    roles = {one: count_pods(worker, now, patience) for one, worker in units.items()}
+    roles = {one: count_pods(worker, facts) for one, worker in units.items()}
     if is_unrouted:
         roles = {one: replace(role, ready=0, settled=0, surplus=0) for one, role in roles.items()}
     budget = Budget(wishes=wishes, complete=find_complete(units.values(), now, patience))
@@ -191,14 +198,19 @@ def _stand(role: WorkerPods) -> RolloutPace:
     return RolloutPace(kept=role.wanted, most=role.wanted)
 
 
-def _find_standstill(units: Iterable[SeenWorker], status: Mapping[str, Json], facts: Facts) -> str:
-    """When there was the last progress, if that is longer ago than is allowed; empty otherwise."""
-    last = status.get(ROLLING_UPDATE)
-    began = last.get("startTime") if isinstance(last, Mapping) else None
-    times = [str(began or ""), *(time for one in units for time in one.progress)]
-    newest = max(filter(None, times), default="")
-    is_over = bool(began) and seconds_since(newest, facts.now) >= facts.settings.rollout_stalled_after
-    return newest if is_over else ""
+def _find_progress(units: Iterable[SeenWorker], request: SyncRequest, facts: Facts) -> str:
+    """When there was the last progress; now after an edit, and when a rollout goes on that stood because it was to."""
+    last = request.status.get(ROLLING_UPDATE)
+    if not isinstance(last, Mapping) or not last.get("startTime"):
+        return ""
+    known, is_same = last.get(PROGRESS), request.status.get("observedGeneration") == request.generation
+    if not known or not is_same:
+        return format_time(facts.now)
+    return max([str(known), *(time for one in units for time in one.progress)])
+
+
+def _is_long_ago(progress: str, facts: Facts) -> bool:
+    return bool(progress) and seconds_since(progress, facts.now) >= facts.settings.rollout_stalled_after
 
 
 def pace_children(children: Children, rollout: RolloutInSets, seen: ObservedGraph) -> Children:

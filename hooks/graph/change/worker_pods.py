@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from fractions import Fraction
 
-from hooks.component.plan.strategy import find_spare, find_surge
+from hooks.component.plan.strategy import find_spare, find_surge, with_amounts
 from hooks.component.report.progress import has_ended, suffix_of
 from hooks.graph.change.complete_sets import WorkerPods
 from hooks.graph.change.shares import variable_of
@@ -18,6 +18,7 @@ from hooks.ground.k8s.conditions import READY, find_condition, is_pod_ready, is_
 from hooks.ground.k8s.deadlines import seconds_since
 from hooks.ground.k8s.pod_reasons import SUMMARY, revision_of
 from hooks.ground.k8s.types import Json, Manifest, ReadManifest, annotations_of, is_deleting, labels_of, name_of
+from hooks.ground.settings.facts import Facts
 
 _RESTARTS = (contract.ANNOTATION_RESTART_AT, contract.ANNOTATION_RESTARTED_AT)
 _SCHEDULED = "PodScheduled"
@@ -108,12 +109,13 @@ def see_worker(worker: Manifest, pods: Iterable[ReadManifest], *, is_known: bool
     )
 
 
-def count_pods(seen: SeenWorker, now: datetime, patience: float) -> WorkerPods:
+def count_pods(seen: SeenWorker, facts: Facts) -> WorkerPods:
     """What the pace of a worker follows from; what is not known of pods counts as old.
 
     Each replica has a LeaderWorkerSet, whose number is a label of its pods, or one has all of them.
     """
-    annotations, wanted = seen.spec.get("annotations") or {}, seen.wanted
+    now, patience = facts.now, facts.settings.rollout_room_after
+    annotations, wanted = with_amounts(seen.spec.get("annotations") or {}, facts.settings), seen.wanted
     asked, surge = find_spare(annotations, wanted), find_surge(annotations, wanted)
     is_numbered = nodes_of(seen.spec) > 1
     if not seen.is_known:
@@ -139,10 +141,12 @@ def find_complete(seen: Iterable[SeenWorker], now: datetime, patience: float) ->
     return None if parts is None else min(Fraction(1), sum(parts.values(), Fraction(0)))
 
 
-def find_serving(seen: Iterable[SeenWorker], now: datetime, patience: float) -> str | None:
-    """The old generation that has most of the wanted sets whole; None without a set, or if pods are not known."""
-    parts = {generation: part for generation, part in (_find_parts(seen, now, patience) or {}).items() if part}
-    return max(sorted(parts), key=parts.__getitem__, default=None)
+def find_serving(seen: Iterable[SeenWorker], now: datetime, patience: float) -> tuple[str, Fraction] | None:
+    """The old generation that has most of the wanted sets whole, and that part; None without, or if it is not known."""
+    parts = [
+        (generation, part) for generation, part in sorted((_find_parts(seen, now, patience) or {}).items()) if part
+    ]
+    return max(parts, key=lambda one: one[1], default=None)
 
 
 def _find_parts(seen: Iterable[SeenWorker], now: datetime, patience: float) -> Mapping[str, Fraction] | None:

@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import assert_never
 
 from hooks.graph.change.complete_sets import count_sets
-from hooks.graph.change.pacing import GOES_BACK, ROLLING_UPDATE, RolloutInSets, RolloutState, WayBack
+from hooks.graph.change.pacing import GOES_BACK, PROGRESS, ROLLING_UPDATE, RolloutInSets, RolloutState, WayBack
 from hooks.graph.change.shares import REGISTERS_IN, Share
 from hooks.graph.report.rollout_reasons import ROLLOUT, RolloutReason
 from hooks.ground import contract
@@ -51,9 +51,15 @@ def report_rollout(
             "startTime": began if isinstance(began, str) else format_time(now),
             **({"updatedServices": done} if done else {}),
             **({"message": _describe_sets(rollout)} if rollout.paces else {}),
+            **({PROGRESS: rollout.progress} if rollout.paces and rollout.progress and _is_timed(rollout) else {}),
             **({GOES_BACK: rollout.way_back.revision} if rollout.way_back and rollout.way_back.revision else {}),
         }
     }
+
+
+def _is_timed(rollout: RolloutInSets) -> bool:
+    """Whether standing still counts: not while it is meant, or no room is left."""
+    return rollout.state not in {RolloutState.PAUSED, RolloutState.CANARY, RolloutState.NO_ROOM}
 
 
 def judge_rollout(
@@ -114,7 +120,7 @@ def _describe_sets(rollout: RolloutInSets) -> str:
 
 
 def _describe_way_back(way_back: WayBack | None) -> str:
-    """What becomes of a stalled rollout."""
+    """What happens to a stalled rollout."""
     if way_back is None:
         return "repair them, or take the change back"
     if way_back.revision:

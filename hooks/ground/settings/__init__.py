@@ -110,6 +110,16 @@ class Settings(BaseModel):
         description="whether frontends are asked for the models that they route: `gate` (a graph of which they route "
         "none is not ready), `report` (only the condition Serving says it), or `off` (nobody is asked)",
     )
+    rollout_max_surge: types.PodAmount = Field(
+        "",
+        description="how many pods more than wanted a workload may have while it rolls, a number or a percentage, "
+        "unless an annotation of the service says so; empty: 25%, and one set at a time of workers that roll in sets",
+    )
+    rollout_max_unavailable: types.PodAmount = Field(
+        "",
+        description="how many pods of a workload may be missing while it rolls, likewise; empty: 25%, and none of "
+        "workers that roll in sets",
+    )
     rollout_room_after: types.Seconds = Field(
         60.0,
         description="seconds for which new pods of rolling workers find no room before old ones of one set make room",
@@ -146,8 +156,8 @@ class Settings(BaseModel):
     )
     effect_go_back: Switch = Field(
         Switch.OFF,
-        description="write the last spec whose workers serve back into a graph whose rollout is stalled, once for each "
-        "spec that stalls",
+        description="write the last spec whose workers serve back into a graph whose rollout is stalled; not a second "
+        "time from the same spec",
     )
     resource_counts: Switch = Field(
         Switch.ON,
@@ -228,6 +238,11 @@ def parse_settings(environment: Mapping[str, str], overrides: Mapping[str, str] 
         raise InvalidSettings("; ".join(_malformed(fault) for fault in error.errors())) from error
     if found.kai_scheduler is Switch.ON and found.volcano_scheduler is Switch.ON:
         raise InvalidSettings("settings kai_scheduler and volcano_scheduler are both on, should be: one of them on")
+    amounts = (found.rollout_max_surge, found.rollout_max_unavailable)
+    if all(amount and not amount.strip("0%") for amount in amounts):
+        raise InvalidSettings(
+            "rollout_max_surge and rollout_max_unavailable are both 0, should be: one of them above 0"
+        )
     return found
 
 

@@ -118,10 +118,16 @@ def _name_form(limit: int = MAX_SUBDOMAIN) -> str:
     return f"at most {limit} of a-z, 0-9, '-' and '.', with a letter or digit beside each '.' and at both ends"
 
 
+def _is_pod_amount(text: str) -> bool:
+    return re.fullmatch(r"[0-9]{1,4}%?", text) is not None
+
+
 Duration = Annotated[str, BeforeValidator(_read_duration)]
 Seconds = Annotated[float, BeforeValidator(_read_seconds), Field(gt=0)]
 Size = Annotated[int, BeforeValidator(_read_size), Field(ge=1024)]
 UserNames = Annotated[tuple[str, ...], BeforeValidator(_read_user_names)]
+
+PodAmount = Annotated[str, _must(_optional(_is_pod_amount), "a number of pods or a percentage, such as 1 or 25%")]
 
 ProberUrl = Annotated[
     str,

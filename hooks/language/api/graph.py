@@ -125,6 +125,9 @@ class RollingUpdateStatus(ApiModel):
     end_time: Annotated[str, Schema("When it ended; not written.", format=DATE_TIME)] = ""
     updated_services: Annotated[tuple[str, ...], Schema("Workers of which nothing of the old generation is left.")] = ()
     message: Annotated[str, Schema("Which old pods stay in a rollout in complete sets, and what they wait for.")] = ""
+    progress_time: Annotated[
+        str, Schema("When there was the last progress of a rollout in complete sets.", format=DATE_TIME)
+    ] = ""
     goes_back_to: Annotated[
         str, Schema("The ControllerRevision whose spec is written back, because the rollout is stalled.")
     ] = ""

@@ -1,4 +1,4 @@
-"""Carries out effects through the Kubernetes API: scaling of cliques, replicas of a graph, Events.
+"""Carries out effects through the Kubernetes API: scaling of cliques, replicas and specs of a graph, Events.
 
 It reads before it writes, acts only on what the stored objects ask for (`stored_objects`), and has two seconds for all
 effects of one sync. It returns the outcome of each effect and never raises, because the next sync returns a failed
@@ -119,7 +119,7 @@ def _write_back_spec(stored: StoredObjects, effect: WriteBackSpec) -> EffectOutc
     """Write a recorded spec into the graph, and from which one it goes back; a graph that changed is read again."""
     for _ in range(_ATTEMPTS):
         current, document = stored.check_write_back_spec(effect)
-        if (outcome := _patch_graph(stored, current, go_back(current, document))) is not None:
+        if (outcome := _patch_graph(stored, current, go_back(current, document, effect.revision))) is not None:
             return outcome
     raise Refused(f"graph {effect.graph}: other writers changed it during each of {_ATTEMPTS} attempts")
 

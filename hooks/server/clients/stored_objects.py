@@ -2,7 +2,7 @@
 
 A request to the hooks says what a parent and its children look like, and anybody may send one. Here an effect is judged
 by the objects at the API server alone: the same pure functions that wanted the effect get the stored objects, and must
-want it again.
+want it again; a spec is written back only where the stored status announces it.
 """
 
 from collections.abc import Callable
@@ -32,7 +32,8 @@ from hooks.wire.metacontroller.effects import (
 )
 from hooks.wire.metacontroller.protocol import RelatedRule, SyncAnswer, SyncRequest
 from hooks.wire.policy.identity import component_name
-from hooks.wire.policy.spec_restoring import name_present
+from hooks.wire.policy.rollout_wishes import NO_WISHES, read_wishes
+from hooks.wire.policy.spec_restoring import name_present, read_way_back, with_spec
 from hooks.wire.policy.spec_revisions import UnreadableRevision, read_revision, unpack
 from hooks.wire.world.objects import World
 from hooks.wire.world.sync_request import build_request
@@ -131,16 +132,21 @@ class StoredObjects:
         is_announced = announced == effect.revision and status.get("observedGeneration") == self.source.generation
         if not is_announced or (effect.namespace, effect.graph) != (about.namespace, about.name):
             raise Unwanted(f"{self._name} does not go back to {effect.revision}")
-        if annotations_of(stored).get(contract.ANNOTATION_WENT_BACK) == name_present(stored):
-            raise Unwanted(f"{self._name} went back from this spec before")
+        if name_present(stored) in read_way_back(stored) or read_wishes(annotations_of(stored)) != NO_WISHES:
+            raise Unwanted(f"{self._name} went back before, or its rollout is paused or tried on a part")
+        if not stored["metadata"].get("resourceVersion"):
+            raise Refused(f"{self._name} has no resourceVersion, so nothing is written into it")
         found = self._find(kinds.CONTROLLER_REVISION, effect.revision)
         revision = read_revision(found) if found is not None and is_controlled_by(found, about.uid) else None
         if revision is None:
             raise Refused(f"{self._name} has no revision {effect.revision}")
         try:
-            return stored, unpack(revision.recorded)
+            document = unpack(revision.recorded)
         except UnreadableRevision as unreadable:
             raise Refused(f"revision {effect.revision} cannot be used: {unreadable}") from unreadable
+        if name_present(with_spec(stored, document)) != effect.revision:
+            raise Refused(f"revision {effect.revision} cannot be used: it records another spec")
+        return stored, document
 
     @property
     def _name(self) -> str:

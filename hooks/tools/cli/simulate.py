@@ -128,8 +128,8 @@ Examples:
     multiple=True,
     metavar="GLOB=REASON",
     callback=_parse_faults,
-    help=f"Let these pods fail: {', '.join(PodFault)}. The last two are of workers that become ready, and that "
-    "frontends know never, or 30 s later. The pod of a Job is not restarted, so the Job fails after a crash.",
+    help=f"Let these pods fail: {', '.join(PodFault)}. With the last two, workers become ready, and frontends "
+    "list them never, or 30 s later. The pod of a Job is not restarted, so the Job fails after a crash.",
 )
 @click.option(
     "--profiler-output",

@@ -20,6 +20,13 @@ def name_present(graph: ReadManifest) -> str:
     return name_revision(name_of(graph), comparable_text(graph))
 
 
+def with_spec(graph: ReadManifest, document: Mapping[str, Any]) -> ReadManifest:
+    """The graph as it would be with a recorded spec and the replicas of that time."""
+    others = {key: value for key, value in annotations_of(graph).items() if key != KEPT_ANNOTATION}
+    annotations = {**others, **(document.get("annotations") or {})}
+    return {**graph, "spec": document["spec"], "metadata": {**graph["metadata"], "annotations": annotations}}
+
+
 def restore(graph: ReadManifest, document: Mapping[str, Any]) -> dict[str, Json]:
     """The merge patch that gives the graph a recorded spec again; {} if it has it.
 
@@ -39,11 +46,17 @@ def restore(graph: ReadManifest, document: Mapping[str, Any]) -> dict[str, Json]
     }
 
 
-def go_back(graph: ReadManifest, document: Mapping[str, Any]) -> dict[str, Json]:
-    """The merge patch of `restore`, with the annotation that names the revision from which the graph goes back."""
+def go_back(graph: ReadManifest, document: Mapping[str, Any], revision: str) -> dict[str, Json]:
+    """The merge patch of `restore`, with the annotation that names the revision that stalled, and the one after it."""
     change = restore(graph, document)
     kept = (change.get("metadata") or {}).get("annotations") or {}
-    return {**change, "metadata": {"annotations": {**kept, contract.ANNOTATION_WENT_BACK: name_present(graph)}}}
+    way = f"{name_present(graph)} {revision}"
+    return {**change, "metadata": {"annotations": {**kept, contract.ANNOTATION_WENT_BACK: way}}}
+
+
+def read_way_back(graph: ReadManifest) -> tuple[str, ...]:
+    """The revisions of the last way back, from and to; () for none. From neither of them it goes back once more."""
+    return tuple(annotations_of(graph).get(contract.ANNOTATION_WENT_BACK, "").split())
 
 
 def restart_of(graph: ReadManifest) -> dict[str, Json]:

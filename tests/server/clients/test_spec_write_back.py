@@ -81,7 +81,7 @@ def test_spec_is_written_as_the_graph_was_read_and_keeps_its_replicas(server: Pl
     assert patch == {
         "metadata": {
             "resourceVersion": "70",
-            "annotations": {contract.ANNOTATION_WENT_BACK: name_present(stalled())},
+            "annotations": {contract.ANNOTATION_WENT_BACK: f"{name_present(stalled())} {REVISION}"},
         },
         "spec": {"services": {"w": image}},
     }
@@ -112,14 +112,28 @@ def _edited(found: Manifest) -> None:
 
 
 def _once(found: Manifest) -> None:
-    found["metadata"]["annotations"] = {contract.ANNOTATION_WENT_BACK: name_present(found)}
+    found["metadata"]["annotations"] = {contract.ANNOTATION_WENT_BACK: f"{name_present(found)} g-1"}
+
+
+def _back_to_it(found: Manifest) -> None:
+    found["metadata"]["annotations"] = {contract.ANNOTATION_WENT_BACK: f"g-1 {name_present(found)}"}
+
+
+def _paused(found: Manifest) -> None:
+    found["metadata"]["annotations"] = {contract.ANNOTATION_ROLLOUT_PAUSED: "true"}
+
+
+def _canary(found: Manifest) -> None:
+    found["metadata"]["annotations"] = {contract.ANNOTATION_ROLLOUT_CANARY: "1"}
 
 
 def _another(found: Manifest) -> None:
     found["metadata"]["uid"] = "u-h"
 
 
-@pytest.mark.parametrize("change", [_unannounced, _other, _of_before, _edited, _once, _another])
+@pytest.mark.parametrize(
+    "change", [_unannounced, _other, _of_before, _edited, _once, _back_to_it, _paused, _canary, _another]
+)
 def test_a_forged_request_writes_nothing(
     server: PlayedServer, tmp_path: Path, change: Callable[[Manifest], None]
 ) -> None:
@@ -144,8 +158,9 @@ def test_effect_about_another_graph_is_refused(server: PlayedServer, tmp_path: P
         (revision({"a": 1}), "has no revision"),
         (revision({"version": 1, "size": 9, "spec": "bm8="}), "cannot be used"),
         (revision({"version": 1, "size": 9}), "too large"),
+        (revision(pack(stalled()).data), "records another spec"),
     ],
-    ids=["gone", "of another", "foreign", "damaged", "too large"],
+    ids=["gone", "of another", "foreign", "damaged", "too large", "another spec"],
 )
 def test_revision_that_cannot_be_used_is_said(
     server: PlayedServer, tmp_path: Path, stored: Manifest | None, says: str

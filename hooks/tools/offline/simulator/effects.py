@@ -49,4 +49,4 @@ def _write_back_spec(client: Client, effect: WriteBackSpec) -> None:
     live, found = client.get(ref), client.get(Ref(kind.group, kind.kind, effect.namespace, effect.revision))
     revision = read_revision(found) if found is not None else None
     if live is not None and revision is not None:
-        client.patch(ref, go_back(live, unpack(revision.recorded)))
+        client.patch(ref, go_back(live, unpack(revision.recorded), effect.revision))

@@ -450,7 +450,7 @@ def test_stalled_rollout_goes_back_by_itself_and_only_once_from_a_spec() -> None
     world.change_to_broken("r/vllm-runtime:1.6.9", PodFault.IMAGE_PULL, "decode")
     world.run(3_600)
     assert reason_of(world) == "RolloutStalled"
-    assert "it went back from this spec before, and somebody wrote the spec again" in world.messages[-1]
+    assert "because the last way back was from this spec or to it" in world.messages[-1]
     assert before <= {pod["metadata"]["uid"] for pod in world.pods()}
     world.mend()
     world.run(3_600)
@@ -473,10 +473,34 @@ def test_it_stays_where_no_history_is_kept() -> None:
     world.change_to_broken("r/vllm-runtime:1.6.9", PodFault.IMAGE_PULL, *ROLES)
     world.run(3_600)
     assert reason_of(world) == "RolloutStalled"
-    assert (
-        "it does not go back by itself, because the spec of the workers that serve is not in the history"
-        in (world.messages[-1])
-    )
+    assert "because the history has no spec that gives the workers that serve" in world.messages[-1]
+
+
+def test_repaired_change_after_a_way_back_gets_its_time() -> None:
+    world = Rolled(settings=GOES_BACK)
+    world.change_to_broken("r/vllm-runtime:1.6.8", PodFault.IMAGE_PULL, *ROLES)
+    world.run(3_600)
+    world.change_to_broken("r/vllm-runtime:1.6.8", PodFault.IMAGE_PULL, *ROLES)
+    world.run(3_600)
+    assert reason_of(world) == "RolloutStalled"
+    world.change(image="r/vllm-runtime:1.7.0")
+    world.run(3_600)
+    world.assert_at_rest()
+    assert images(world) == {"r/vllm-runtime:1.7.0"}
+
+
+@pytest.mark.parametrize("meanwhile", ["canary", "paused"])
+def test_what_stood_because_it_was_to_goes_on_and_not_back(meanwhile: str) -> None:
+    world = Rolled(2, 2, settings=GOES_BACK)
+    annotate(world, **{meanwhile: "1" if meanwhile == "canary" else "true"})
+    world.change(image="r/vllm-runtime:1.6.2")
+    world.run(7_200)
+    annotate(world, **{meanwhile: None})
+    world.run()
+    assert world.least == 1
+    world.assert_at_rest()
+    assert images(world) == {"r/vllm-runtime:1.6.2"}
+    assert contract.ANNOTATION_WENT_BACK not in annotations_of(world.graph)
 
 
 def test_one_worker_alone_goes_back_too() -> None:

@@ -38,7 +38,7 @@ Ends = Mapping[str, ContainerEnd]
 
 
 class PodFault(StrEnum):
-    """Why a pod does not become ready, or is, and no frontend knows it: for ever, or for half a minute."""
+    """What is wrong with a pod: it does not become ready, or it is ready, and no frontend lists it yet, or ever."""
 
     UNSCHEDULABLE = "Unschedulable"
     IMAGE_PULL = "ImagePullBackOff"
