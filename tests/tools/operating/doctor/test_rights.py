@@ -215,6 +215,13 @@ def test_hooks_need_only_the_rights_of_their_effects(variables: dict[str, str], 
     assert everything - words(plan_hooks_rights(good(workloads=(hooks(variables=variables),)))) == lacks
 
 
+def test_hooks_that_take_stalled_rollouts_back_read_their_history() -> None:
+    on = {"DYNAMO_HOOKS_EFFECT_GO_BACK": "on", "DYNAMO_HOOKS_EFFECT_WRITE_BACK": "off", "DYNAMO_HOOKS_SERVING": "off"}
+    found = words(plan_hooks_rights(good(workloads=(hooks(variables=on),))))
+    assert found - words(plan_hooks_rights(good())) == {"get controllerrevisions.apps"}
+    assert "patch dynamographdeployments.nvidia.com" in found
+
+
 def test_hooks_of_a_restricted_installation_need_rights_in_its_namespace() -> None:
     variables = {"DYNAMO_HOOKS_INSTALLATION_NAMESPACE": "team-a"}
     rights = plan_hooks_rights(good(workloads=(hooks(variables=variables),)))

@@ -138,9 +138,12 @@ def _hooks_needs(found: ReadManifest, facts: InstallationFacts) -> Iterator[_Nee
     variables = variables_of(found)
     where = variables.get("DYNAMO_HOOKS_INSTALLATION_NAMESPACE", "")
     has_grove = any("grove" in find_declared(controller) for controller in facts.own_controllers)
+    goes_back = variables.get("DYNAMO_HOOKS_EFFECT_GO_BACK") == "on"
+    writes = goes_back or any(_is_on(variables, setting) for setting in ("EFFECT_WRITE_BACK", "SERVING"))
     switches = {
         "events": _is_on(variables, "EFFECT_EVENTS"),
-        "dynamographdeployments": _is_on(variables, "EFFECT_WRITE_BACK") or _is_on(variables, "SERVING"),
+        "dynamographdeployments": writes,
+        "controllerrevisions": goes_back,
         "podcliques/scale": has_grove and _is_on(variables, "EFFECT_SCALE"),
         "podcliques": has_grove and _is_on(variables, "EFFECT_SCALE"),
     }
