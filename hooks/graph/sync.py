@@ -231,7 +231,8 @@ def _measure(
         )
     namespaces = {service: one.get(REGISTERS_IN) for service, one in plan.projections.items()}
     rollout = plan_rollout(children, seen, request, facts, namespaces=namespaces, unrouted=unrouted)
-    rollout = replace(rollout, way_back=find_way_back(request, rollout, facts.settings))
+    if (way_back := find_way_back(request, rollout, facts.settings)) is not None:
+        rollout = replace(rollout, way_back=way_back)
     children = pace_children(children, rollout, seen)
     deviations = find_graph_deviations(plan, children, request, seen)
     applied = judge_deviations(

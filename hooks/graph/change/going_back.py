@@ -64,10 +64,11 @@ def _digest(graph: ReadManifest, document: Mapping[str, Any]) -> str:
 
 def plan_going_back(request: SyncRequest, rollout: RolloutInSets) -> tuple[WriteBackSpec | Event, ...]:
     """The spec to be written back once the stored status announces it, and the Event once it was."""
-    last, about = request.status.get(ROLLING_UPDATE), reference_of(request.parent)
+    last = request.status.get(ROLLING_UPDATE)
     announced = last.get(GOES_BACK) if isinstance(last, dict) else None
     if not isinstance(announced, str) or not announced:
         return ()
+    about = reference_of(request.parent)
     if request.status.get("observedGeneration") != request.generation:
         way = read_way_back(request.parent)
         if len(way) != 2 or announced != way[1] or announced != name_present(request.parent):

@@ -22,7 +22,8 @@ from hooks.wire.metacontroller.children import Children
 from hooks.wire.metacontroller.parent_key import read_parent_key
 from hooks.wire.metacontroller.plan_cache import cached_by_parent
 from hooks.wire.metacontroller.protocol import SyncRequest
-from hooks.wire.policy.spec_revisions import Recorded, Revision, comparable_text, name_revision, pack, read_revision
+from hooks.wire.policy.spec_restoring import name_present
+from hooks.wire.policy.spec_revisions import Recorded, Revision, pack, read_revision
 
 
 def add_revisions(
@@ -58,7 +59,7 @@ def observe_revisions(request: SyncRequest) -> Iterator[Revision]:
 def _record(parent_key: bytes) -> tuple[str, Recorded]:
     """The name of the present spec's revision, and what it records."""
     graph = read_parent_key(parent_key)
-    return name_revision(name_of(graph), comparable_text(graph)), pack(graph)
+    return name_present(graph), pack(graph)
 
 
 @cached_by_parent()

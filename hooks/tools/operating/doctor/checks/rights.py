@@ -138,7 +138,7 @@ def _hooks_needs(found: ReadManifest, facts: InstallationFacts) -> Iterator[_Nee
     variables = variables_of(found)
     where = variables.get("DYNAMO_HOOKS_INSTALLATION_NAMESPACE", "")
     has_grove = any("grove" in find_declared(controller) for controller in facts.own_controllers)
-    goes_back = variables.get("DYNAMO_HOOKS_EFFECT_GO_BACK") == "on"
+    goes_back = _is_on(variables, "EFFECT_GO_BACK", default="off")
     writes = goes_back or any(_is_on(variables, setting) for setting in ("EFFECT_WRITE_BACK", "SERVING"))
     switches = {
         "events": _is_on(variables, "EFFECT_EVENTS"),
@@ -169,9 +169,9 @@ def _hooks_needs(found: ReadManifest, facts: InstallationFacts) -> Iterator[_Nee
             yield verb, "coordination.k8s.io", "leases", str(found["metadata"]["namespace"]), name
 
 
-def _is_on(variables: Mapping[str, str], setting: str) -> bool:
-    """Whether a setting is not `off`; none of these is by default."""
-    return variables.get(f"{HOOKS_NAME.replace('-', '_').upper()}_{setting}", "on") != "off"
+def _is_on(variables: Mapping[str, str], setting: str, default: str = "on") -> bool:
+    """Whether a setting is not `off`."""
+    return variables.get(f"{HOOKS_NAME.replace('-', '_').upper()}_{setting}", default) != "off"
 
 
 def _expand(rule: Mapping[str, Json], namespace: str = "") -> Iterator[_Need]:
