@@ -20,6 +20,7 @@ from tests.cluster.dynamo import RELEASE, light_chart
 from tests.cluster.namespaces import own_namespace
 from tests.cluster.processes import Server, running
 from tests.cluster.programs import HttpServer, find_metacontroller, hooks_server, metacontroller_server
+from tests.cluster.scheduling import running_scheduler, scheduled_namespace
 from tests.collected import items_below, leave_out
 from tests.contract.backend import CRDS
 from tests.ports import free_port
@@ -126,6 +127,21 @@ def hooks(plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Iter
     """The project's own hooks under gunicorn, as `dynamo-hooks serve` starts them in a pod."""
     with running(hooks_server(tmp_path_factory.mktemp("hooks"), free_port(), plane=plane)) as server:
         yield server
+
+
+@pytest.fixture(scope="module")
+def scheduler(plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """The real scheduler."""
+    with running_scheduler(plane, tmp_path_factory.mktemp("scheduler")) as server:
+        yield server
+
+
+@pytest.fixture
+def scheduled(admin: ApiClient, scheduler: Server) -> Iterator[ApiClient]:
+    """The client in a namespace of the test's own whose pods are scheduled."""
+    assert scheduler
+    with scheduled_namespace(admin) as client:
+        yield client
 
 
 @pytest.fixture

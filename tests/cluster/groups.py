@@ -60,7 +60,7 @@ def running_groups(plane: ControlPlane, folder: Path, *, makes_gangs: bool = Fal
 @contextmanager
 def _running_manager(plane: ControlPlane, manager: Path, folder: Path, *, makes_gangs: bool) -> Iterator[None]:
     webhooks, health, api = free_port(), free_port(), plane.client()
-    certificate = _make_certificate(folder)
+    certificate = make_certificate(folder)
     _install_unused_kinds(api)
     configuration = folder / "lws.yaml"
     gangs = {"gangSchedulingManagement": {"schedulerProvider": "volcano"}} if makes_gangs else {}
@@ -77,7 +77,7 @@ def _running_manager(plane: ControlPlane, manager: Path, folder: Path, *, makes_
                 api.delete(_REGISTRATION, found["kind"], found["metadata"]["name"])
 
 
-def _make_certificate(folder: Path) -> Path:
+def make_certificate(folder: Path) -> Path:
     """A certificate of its own authority, as `tls.crt` beside `tls.key`."""
     home = folder / "certificates"
     home.mkdir(exist_ok=True)

@@ -1,11 +1,12 @@
 """Grove's kinds on the cluster, without Grove: stand-ins that keep every field, for the time of a test module."""
 
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from tests.cluster.api_client import ApiClient, wait_for
 from tests.cluster.control_plane import install_crds
+from tests.contract.backend import Manifest
 from tests.third_party import StandIn, stand_in_crd
 
 GROVE = "grove.io/v1alpha1"
@@ -27,9 +28,14 @@ def installed_grove(admin: ApiClient) -> Iterator[None]:
     try:
         yield
     finally:
-        for crd in crds:
-            admin.delete(crd["apiVersion"], crd["kind"], crd["metadata"]["name"])
-        wait_for(lambda: not _left(admin), "the kinds of Grove are gone")
+        remove_kinds(admin, crds)
+
+
+def remove_kinds(admin: ApiClient, crds: Iterable[Manifest]) -> None:
+    """Remove the kinds, and wait until their objects are gone with them."""
+    for crd in crds:
+        admin.delete(crd["apiVersion"], crd["kind"], crd["metadata"]["name"])
+    wait_for(lambda: not _left(admin), "the kinds of Grove are gone")
 
 
 def wait_for_collector(admin: ApiClient) -> None:

@@ -20,25 +20,11 @@ from tests.cluster.dynamo import (
     the_graph,
     wait_until_ready,
 )
-from tests.cluster.namespaces import own_namespace
-from tests.cluster.processes import Server, running
 from tests.cluster.programs import HttpServer
+from tests.cluster.scheduling import add_node
 from tests.cluster.test_rollouts import NAME, ROLES, assert_complete, change, message, moments, uids, workers
-from tests.ports import free_port
 
 ROLLOUT_SECONDS = 180.0
-
-
-@pytest.fixture(scope="module")
-def scheduler(plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """The real scheduler; it gets the pods of namespaces `scheduled-…` alone."""
-    folder = tmp_path_factory.mktemp("scheduler")
-    command = (
-        *(str(plane.binaries.kube_scheduler), f"--kubeconfig={plane.kubeconfig('scheduler')}", "--leader-elect=false"),
-        *("--bind-address=127.0.0.1", f"--secure-port={free_port()}", "--authentication-skip-lookup"),
-    )
-    with running(Server("kube-scheduler", command, folder)) as server:
-        yield server
 
 
 @pytest.fixture(scope="module")
@@ -51,26 +37,9 @@ def acting_url(admin: ApiClient, plane: ControlPlane, tmp_path_factory: pytest.T
 
 
 @pytest.fixture
-def api(admin: ApiClient, scheduler: Server) -> Iterator[ApiClient]:
+def api(scheduled: ApiClient) -> ApiClient:
     """A namespace whose pods are scheduled."""
-    assert scheduler
-    with own_namespace(admin, "scheduled") as client:
-        yield client
-        for node in admin.list("v1", "Node", labelSelector=f"pool={client.namespace}"):
-            admin.delete("v1", "Node", node["metadata"]["name"])
-
-
-def add_node(admin: ApiClient, pool: str, gpus: int) -> None:
-    """A node for the pods of one namespace."""
-    room = {"cpu": "100", "memory": "1Ti", "pods": "100", "nvidia.com/gpu": str(gpus)}
-    metadata = {
-        "generateName": f"{pool}-",
-        "labels": {"pool": pool},
-        "annotations": {"kwok.x-k8s.io/node": "fake"},
-    }
-    admin.create(
-        {"apiVersion": "v1", "kind": "Node", "metadata": metadata, "status": {"allocatable": room, "capacity": room}}
-    )
+    return scheduled
 
 
 def make_graph(pool: str, prefill: int, decode: int) -> Manifest:

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from hooks.graph.grove.plan import NEVER
 from hooks.graph.sync import customize
 from hooks.ground import contract
 from hooks.ground.k8s.types import Manifest
@@ -530,7 +531,7 @@ def test_scaling_to_none_says_what_grove_makes_of_it() -> None:
     assert [effect.replicas for effect in answer.effects if isinstance(effect, ScalePodClique)] == [0]
     assert cliques(answer)["frontend"]["spec"]["replicas"] == 1
     assert "spec.services[Frontend].replicas is 0, below Grove's minAvailable 1" in world.ready(answer)["message"]
-    assert "15m0s" in world.ready(answer)["message"]
+    assert template(answer)["terminationDelay"] == NEVER
 
 
 def test_adapter_scales_the_clique() -> None:

@@ -18,7 +18,7 @@ from hooks.graph.spec.envs import find_env
 from hooks.graph.workers.phases import Fact, OldPods, find_old_pods
 from hooks.ground import contract
 from hooks.ground.k8s.conditions import is_pod_ready
-from hooks.ground.k8s.grove import Scalable
+from hooks.ground.k8s.grove_parts import Scalable
 from hooks.ground.k8s.types import Json, ReadManifest
 
 REGISTERS_IN = "runtimeNamespace"
@@ -132,7 +132,7 @@ def _measure_grove(plan: GraphPlan, seen: ObservedGraph, before: Mapping[str, Js
         elif scalable is not None:
             said = before.get(service.service)
             last = str(said.get(REGISTERS_IN) or "") if isinstance(said, Mapping) else ""
-            is_current = seen.grove.pod_clique_set is not None and not seen.grove.pod_clique_set.unprocessed
+            is_current = seen.grove.is_processed(scalable)
             is_known = seen.knows_pods(service.service)
             yield service.service, _share_of_parts(wanted, scalable, last, is_current=is_current, is_known=is_known)
 

@@ -71,8 +71,7 @@ def plan_set_generation(
 
 def _is_blind(seen: ObservedGraph, cliques: Iterable[Mapping[str, Json]], graph: GraphDeployment) -> bool:
     """Whether some pod does not see a generation, or Grove has not rolled yet what would."""
-    existing = seen.grove.pod_clique_set
-    is_rolled = existing is not None and not existing.unprocessed
+    is_rolled = seen.grove.is_processed(*seen.grove.scalables.values())
     return not is_rolled or any(True for _ in find_without_prefix(cliques, graph))
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from hooks.component.seen.discovered import Discovered, write_annotation
 from hooks.component.spec.subject import NEVER_COPIED
 from hooks.graph.grove.discovered_for_pods import choose_discovered, find_discovered
-from hooks.graph.grove.service import GroveService, plan_grove_service
+from hooks.graph.grove.service import GroveService, count_wanted, is_held_back, plan_grove_service
 from hooks.graph.seen.grove import ObservedGrove, ObservedSet
 from hooks.graph.seen.grove_names import pod_clique_set_name
 from hooks.graph.seen.observe import ObservedGraph
@@ -40,6 +40,9 @@ from hooks.language.api.graph import GraphDeployment
 from hooks.language.rules import grove as rules
 from hooks.wire.metacontroller.effects import ScalePodClique
 
+NEVER = "87600h0m0s"
+"""A termination delay of ten years. Grove lets it change at any time, and replaces no pod for it."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GrovePlan:
@@ -47,14 +50,16 @@ class GrovePlan:
 
     `name` is the set's. The set is built with the plan, because Grove's rules for changes and the graph's readiness
     compare it with the existing one. `is_withheld` says that an existing set of this name is being deleted; then no
-    set is returned. `effects` set replicas: Grove takes these from the template only when it creates a clique.
+    set is returned. `below` are the services that want fewer replicas than Grove keeps available; while there are any,
+    it never ends the gang of the graph. `effects` set replicas: Grove takes these from the template only when it
+    creates a clique.
     """
 
     name: str
     namespace: str
     services: tuple[GroveService, ...]
     pod_clique_set: Manifest
-    termination_delay: str
+    below: tuple[str, ...]
     is_withheld: bool
     effects: tuple[ScalePodClique, ...]
     notes: tuple[str, ...]
@@ -86,12 +91,13 @@ def plan_grove(
             problems += error.problems
     if problems:
         raise InvalidSpec(tuple(problems))
+    below = tuple(service.service for service in services if count_wanted(service, seen.grove) < service.least)
     pod_clique_set = _build_set(
         graph,
         pod_clique_set_name(graph, seen.grove.set_name),
         services,
         topology.get(WHOLE_GRAPH),
-        termination_delay=settings.grove_termination_delay,
+        termination_delay=NEVER if below else settings.grove_termination_delay,
         annotations={**_kept_decisions(graph, components), **_volcano_queue(graph, settings)},
     )
     if existing is not None and not existing.is_deleting:
@@ -104,7 +110,7 @@ def plan_grove(
         namespace=graph.metadata.namespace,
         services=tuple(services),
         pod_clique_set=pod_clique_set,
-        termination_delay=settings.grove_termination_delay,
+        below=below,
         is_withheld=existing is not None and existing.is_deleting,
         effects=tuple(_scale(services, seen.grove, graph.metadata.namespace, settings)),
         notes=tuple(_notes(services)),
@@ -267,6 +273,8 @@ def _scale(
         if found is None or found.is_deleting or service.replicas is None:
             continue
         if found.desired == service.replicas and not service.leaves_adapter:
+            continue
+        if is_held_back(service, seen):
             continue
         yield ScalePodClique(kind=service.kind, namespace=namespace, name=service.target, replicas=service.replicas)
 

@@ -62,6 +62,11 @@ class GroveService:
     missing_dependencies: tuple[Explanation, ...]
     leaves_adapter: bool = False
 
+    @property
+    def least(self) -> int:
+        """The replicas that Grove keeps available; below them it waits, and in the end makes the whole graph anew."""
+        return self.group.min_available if self.group else self.cliques[0].min_available
+
 
 def plan_grove_service(
     graph: GraphDeployment,
@@ -91,6 +96,22 @@ def plan_grove_service(
 def target_name(set_name: str, service: str) -> str:
     """Name of the PodClique or PodCliqueScalingGroup that runs a service; the set has one replica."""
     return f"{set_name}-0-{service.lower()}"
+
+
+def count_wanted(service: GroveService, seen: ObservedGrove) -> int:
+    """The replicas that the graph or an autoscaler wants."""
+    found = seen.scalables.get((service.kind, service.target))
+    left = found.desired if found is not None else service.least
+    return left if service.replicas is None else service.replicas
+
+
+def is_held_back(service: GroveService, seen: ObservedGrove) -> bool:
+    """Whether the service must not become smaller yet: during an update of the PodClique, Grove would never end it.
+
+    Source: Grove, operator/internal/controller/podclique/components/pod/rollingupdate.go, isCurrentPodUpdateComplete.
+    """
+    found = seen.scalables.get((service.kind, service.target))
+    return found is not None and found.keeps_size and service.replicas is not None and service.replicas < found.desired
 
 
 def keeps_adapter(service: GroveService, seen: ObservedGrove) -> bool:

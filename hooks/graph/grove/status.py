@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from hooks.graph.grove.plan import GrovePlan
 from hooks.graph.grove.progress import GroveProgress
+from hooks.graph.grove.service import count_wanted
 from hooks.graph.seen.grove import ObservedGrove
 from hooks.ground.k8s import kinds
 from hooks.ground.k8s.not_ready import Cause, Explanation
@@ -40,10 +41,11 @@ def find_remarks(plan: GrovePlan, seen: ObservedGrove) -> Iterator[str]:
     existing = seen.pod_clique_set
     for service in plan.services:
         yield from service.warnings
-        if service.replicas == 0:
+        if service.service in plan.below:
             yield (
-                f"spec.services[{service.service}].replicas is 0, below Grove's minAvailable 1: Grove recreates the "
-                f"whole graph if this lasts {plan.termination_delay}; set it to 1 or more"
+                f"spec.services[{service.service}].replicas is {count_wanted(service, seen)}, below Grove's "
+                f"minAvailable {service.least}: while this lasts, Grove does not make the graph anew where its pods "
+                "fail, and no service over several nodes can be scaled up"
             )
     if existing is not None:
         yield from (f"Grove: {error}" for error in existing.errors)

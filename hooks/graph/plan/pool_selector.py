@@ -9,7 +9,7 @@ from hooks.graph.seen.worker_labels import LivePool, has_class_in_all_cliques
 from hooks.graph.spec.inference_pool import select_workers
 from hooks.ground import contract
 from hooks.ground.k8s import kinds
-from hooks.ground.k8s.grove import why_unready
+from hooks.ground.k8s.grove_parts import why_unready
 from hooks.ground.k8s.types import Manifest
 from hooks.wire.metacontroller.children import Children
 
@@ -38,7 +38,7 @@ def _all_have_class(plan: GraphPlan, seen: ObservedGraph) -> bool:
     if plan.grove is None:
         return all(_is_settled(seen.components.get(one.name)) for one in workers)
     existing, names = seen.grove.pod_clique_set, {one.service for one in workers}
-    if existing is None or existing.is_deleting or existing.unprocessed:
+    if existing is None or existing.is_deleting or not seen.grove.is_processed():
         return False
     scalables = (
         seen.grove.scalables.get((one.kind, one.target)) for one in plan.grove.services if one.service in names

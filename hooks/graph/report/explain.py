@@ -3,19 +3,21 @@
 On the other path each component explains itself.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from hooks.component.report.explain import explain_own_pods, explain_progress, explain_rollout, hides
 from hooks.graph.grove.plan import GrovePlan
 from hooks.graph.grove.progress import is_scaling_off
 from hooks.graph.grove.service import GroveService
 from hooks.graph.plan.graph import GraphPlan
+from hooks.graph.report.gates import explain_gate
 from hooks.graph.report.progress import GraphProgress
 from hooks.graph.seen.observe import ObservedGraph
 from hooks.ground.k8s import kinds
-from hooks.ground.k8s.grove import Scalable
+from hooks.ground.k8s.grove import ON_DELETE
+from hooks.ground.k8s.grove_parts import LABEL_GROUP, LABEL_POD_CLIQUE, LABEL_TEMPLATE_HASH, Scalable
 from hooks.ground.k8s.not_ready import Explanation, NotReadyReason, choose_worst
-from hooks.ground.k8s.pod_reasons import explain_refusal
+from hooks.ground.k8s.pod_reasons import explain_refusal, is_refusal
 from hooks.ground.settings.facts import Facts
 
 
@@ -28,8 +30,8 @@ def explain_services(
     unready = [service for service in plan.grove.services if service.service in progress.unready]
     if not progress.grove.is_settled:
         return {service.service: _explain_change(plan.grove, service, seen, facts) for service in unready}
-    denied = _explain_errors(seen)
-    return {s.service: _explain(plan, plan.grove, s, seen, facts=facts, denied=denied) for s in unready}
+    denied = _explain_errors(seen.grove.pod_clique_set.errors if seen.grove.pod_clique_set else ())
+    return {s.service: _explain(plan, plan.grove, s, seen, facts=facts, denied=tuple(denied)) for s in unready}
 
 
 def _explain_change(grove: GrovePlan, service: GroveService, seen: ObservedGraph, facts: Facts) -> Explanation:
@@ -51,11 +53,14 @@ def _explain(
     if is_scaling_off(grove, service, seen.grove):
         remedy = "switch the setting effect_scale on"
         return Explanation(reason=NotReadyReason.WAITING_FOR_DEPENDENCY, finding="nothing scales it", remedy=remedy)
+    if found is not None and found.unprocessed:
+        return _explain_change(grove, service, seen, facts)
     pods, fault = seen.pods.get(service.service, ()), seen.pod_faults.get(service.service, "")
     of_pods = explain_own_pods(pods, facts.now, is_rolling=_is_rolling(found))
-    worst = choose_worst([*denied, *service.missing_dependencies, *_explain_key(plan, service), *of_pods])
+    of_part = _explain_part(grove, found) if found is not None else ()
+    worst = choose_worst([*denied, *of_part, *service.missing_dependencies, *_explain_key(plan, service), *of_pods])
     if worst is not None and not hides(worst, fault):
-        return worst
+        return explain_gate(worst, pods, service, seen=seen.grove, services=grove.services)
     return explain_progress(grove.namespace, service.service, facts.settings, fault=fault, reads_some=bool(pods))
 
 
@@ -64,16 +69,34 @@ def _explain_key(plan: GraphPlan, service: GroveService) -> tuple[Explanation, .
     return tuple(plan.mpi_key.explain_absence()) if plan.mpi_key is not None and service.group is not None else ()
 
 
-def _explain_errors(seen: ObservedGraph) -> tuple[Explanation, ...]:
-    """Grove reports refused pods only among its errors, without their service."""
-    existing = seen.grove.pod_clique_set
-    return tuple(
-        explain_refusal(error)
-        for error in (existing.errors if existing else ())
-        if "exceeded quota" in error or " is forbidden: " in error
-    )
+def _explain_errors(errors: Iterable[str]) -> Iterator[Explanation]:
+    """Grove reports refused pods among its errors, each wrapped in what it was doing."""
+    causes = (error.rpartition(", cause: ")[2] for error in errors)
+    return (explain_refusal(cause) for cause in causes if is_refusal(cause))
+
+
+def _explain_part(grove: GrovePlan, found: Scalable) -> Iterator[Explanation]:
+    """Why a part stands still: pods that are refused, old ones that users are to delete, an update without an end."""
+    yield from _explain_errors(found.errors)
+    if found.is_stuck:
+        yield Explanation(
+            reason=NotReadyReason.WAITING_FOR_DEPENDENCY,
+            finding=f"it was scaled in during its update, and Grove waits for {found.selected} new pods",
+            remedy=f"set its replicas to {found.selected} until the update has ended",
+        )
+    strategy = (grove.pod_clique_set["spec"].get("updateStrategy") or {}).get("type")
+    if strategy == ON_DELETE and found.updated < found.replicas <= found.available:
+        is_clique = found.kind == kinds.POD_CLIQUE.kind
+        old = f",{LABEL_TEMPLATE_HASH}!={found.template_hash}" if is_clique and found.template_hash else ""
+        labels = f"{LABEL_POD_CLIQUE if is_clique else LABEL_GROUP}={found.name}{old}"
+        yield Explanation(
+            reason=NotReadyReason.WAITING_FOR_DEPENDENCY,
+            finding=f"its old pods run, and by the update strategy {ON_DELETE} nothing replaces them",
+            remedy=f"delete the old pods: kubectl delete pods -n {grove.namespace} -l '{labels}'",
+        )
 
 
 def _is_rolling(found: Scalable | None) -> bool:
     """Whether old pods are left. A PodCliqueScalingGroup cannot say: it counts unavailable replicas as not updated."""
-    return found is not None and found.kind == kinds.POD_CLIQUE.kind and found.updated < found.replicas
+    is_clique = found is not None and found.kind == kinds.POD_CLIQUE.kind
+    return found is not None and is_clique and (bool(found.unfinished) or found.updated < found.replicas)

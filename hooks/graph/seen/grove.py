@@ -7,7 +7,8 @@ from hooks.component.seen.discovered import Discovered, parse_discovered, read_a
 from hooks.graph.seen.grove_names import find_set_name, read_set_name
 from hooks.ground import contract
 from hooks.ground.k8s import kinds
-from hooks.ground.k8s.grove import LABEL_PART_OF, Scalable, read_errors, read_scalable, why_unprocessed
+from hooks.ground.k8s.grove import LABEL_PART_OF
+from hooks.ground.k8s.grove_parts import Scalable, judge_parts, read_errors, read_scalable
 from hooks.ground.k8s.pod_sets import cliques_of
 from hooks.ground.k8s.types import Json, ReadManifest, is_deleting, labels_of, name_of
 from hooks.wire.metacontroller.last_applied import read_applied_annotations, read_applied_spec
@@ -22,7 +23,8 @@ class ObservedSet:
     """The PodCliqueSet as the cluster holds it.
 
     `applied_spec` is the spec as it was last applied, None if that is not recorded. `unprocessed` says in half a
-    sentence why its PodCliques may still be of an older template, `errors` are Grove's own words. `restarts` is by
+    sentence why its PodCliques may still be of an older template; it is empty where each part is judged for itself.
+    `errors` are Grove's own words. `restarts` is by
     service the id of the last restart, empty for none; the applied spec counts if the annotation was removed.
     `discovered` is by service what was discovered for its pods when they last changed. `rendering` is the set's mark.
     """
@@ -50,22 +52,30 @@ class ObservedGrove:
     scalables: Mapping[tuple[str, str], Scalable]
     exposing: frozenset[tuple[str, str]]
 
+    def is_processed(self, *parts: Scalable) -> bool:
+        """Whether Grove has given the parts the template of the set."""
+        found = self.pod_clique_set
+        return found is not None and not found.unprocessed and not any(one.unprocessed for one in parts)
+
 
 def observe_grove(request: SyncRequest) -> ObservedGrove:
     """Read the set from the children, and its parts from the related objects, by their labels."""
     namespace, found = request.parent["metadata"]["namespace"], _find_set(request)
     name = read_set_name(request.status) if found is None else name_of(found)
-    parts = (
-        read_scalable(manifest)
+    parts = [
+        manifest
         for kind in (kinds.POD_CLIQUE, kinds.POD_CLIQUE_SCALING_GROUP)
         for manifest in request.related.of(kind)
         if name in {"", labels_of(manifest).get(LABEL_PART_OF)} and manifest["metadata"].get("namespace") == namespace
+    ]
+    unprocessed, scalables = (
+        ("", [read_scalable(part) for part in parts]) if found is None else judge_parts(found, parts)
     )
     exposing = (child for kind in _EXPOSING for child in request.children.of(kind))
     return ObservedGrove(
         set_name=name,
-        pod_clique_set=None if found is None else _observe_set(found),
-        scalables={(part.kind, part.name): part for part in parts},
+        pod_clique_set=None if found is None else _observe_set(found, unprocessed),
+        scalables={(part.kind, part.name): part for part in scalables},
         exposing=frozenset((child["kind"], child["metadata"]["name"]) for child in exposing),
     )
 
@@ -81,10 +91,9 @@ def without_counts(seen: ObservedGrove) -> ObservedGrove:
 
 
 def _without_counts(part: Scalable) -> Scalable:
-    available = min(part.available, 1)
-    return replace(
-        part, generation=0, observed_generation=None, replicas=0, updated=0, available=available, scheduled=0
-    )
+    served, selected = min(part.available, 1), min(part.selected, 1)
+    calm = replace(part, replicas=0, updated=0, scheduled=0, available=served, selected=selected)
+    return replace(calm, generation=0, observed_generation=None, errors=(), unprocessed="", unfinished="")
 
 
 def _find_set(request: SyncRequest) -> ReadManifest | None:
@@ -99,14 +108,14 @@ def _find_set(request: SyncRequest) -> ReadManifest | None:
     return next((one for name in known for one in found if name_of(one) == name), found[0])
 
 
-def _observe_set(manifest: ReadManifest) -> ObservedSet:
+def _observe_set(manifest: ReadManifest, unprocessed: str) -> ObservedSet:
     spec: Mapping[str, Json] = manifest.get("spec") or {}
     applied = read_applied_spec(manifest)
     return ObservedSet(
         is_deleting=is_deleting(manifest),
         spec=spec,
         applied_spec=applied,
-        unprocessed=why_unprocessed(manifest),
+        unprocessed=unprocessed,
         errors=read_errors(manifest),
         restarts=_read_restarts(cliques_of(applied or {}), cliques_of(spec)),
         discovered=_read_discovered(manifest),

@@ -1,4 +1,4 @@
-"""Grove's objects: builds the PodCliqueSet, and reads what Grove reports.
+"""Grove's objects: builds the PodCliqueSet.
 
 Names, for a set `p` whose only replica is `0`: a clique outside of a scaling group is the PodClique `p-0-<clique>`. A
 scaling group is the PodCliqueScalingGroup `p-0-<group>`; its replica i has the PodCliques `p-0-<group>-<i>-<clique>`.
@@ -13,17 +13,7 @@ from enum import StrEnum
 from typing import Any, assert_never
 
 from hooks.ground.k8s import kinds
-from hooks.ground.k8s.pod_sets import wanted_replicas
-from hooks.ground.k8s.types import (
-    Json,
-    Manifest,
-    ObjectMeta,
-    PodSpec,
-    ReadManifest,
-    build_manifest,
-    is_deleting,
-    name_of,
-)
+from hooks.ground.k8s.types import Json, Manifest, ObjectMeta, PodSpec, build_manifest
 
 MAX_COMBINED_NAME = 45
 LABEL_PART_OF = "app.kubernetes.io/part-of"
@@ -41,7 +31,6 @@ DOMAINS = ("region", "zone", "datacenter", "block", "rack", "host", "numa")
 """All domains that the form `packDomain` allows."""
 
 _DOMAIN = re.compile(r"[a-z][a-z0-9-]{0,62}")
-_AVAILABLE = {kinds.POD_CLIQUE.kind: "readyReplicas", kinds.POD_CLIQUE_SCALING_GROUP.kind: "availableReplicas"}
 
 
 class TopologyForm(StrEnum):
@@ -139,38 +128,6 @@ class ScalingGroup:
         }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Scalable:
-    """A live PodClique or PodCliqueScalingGroup; `observed_generation` is None if its version of Grove reports none.
-
-    `available` is the number of ready pods of a PodClique, or of available replicas of a PodCliqueScalingGroup;
-    `scheduled` is the number of those that have nodes.
-    """
-
-    kind: str
-    name: str
-    generation: int
-    observed_generation: int | None
-    is_deleting: bool
-    desired: int
-    replicas: int
-    updated: int
-    available: int
-    scheduled: int
-
-    def to_status(self) -> dict[str, Json]:
-        """The entry of a graph's `status.services`."""
-        return {
-            "componentKind": self.kind,
-            "componentName": self.name,
-            "componentNames": [self.name],
-            "replicas": self.replicas,
-            "updatedReplicas": self.updated,
-            _AVAILABLE[self.kind]: self.available,
-            "scheduledReplicas": self.scheduled,
-        }
-
-
 def is_domain(name: str) -> bool:
     """Whether Grove accepts the text as the name of a domain."""
     return _DOMAIN.fullmatch(name) is not None
@@ -227,76 +184,3 @@ def order_cliques(cliques: Iterable[Clique]) -> list[Clique]:
         ordered.append(first)
         waiting.remove(first)
     return ordered
-
-
-def read_scalable(manifest: ReadManifest) -> Scalable:
-    """Read a PodClique or PodCliqueScalingGroup; absent counts are 0."""
-    status: Mapping[str, Any] = manifest.get("status") or {}
-    kind, observed = str(manifest["kind"]), status.get("observedGeneration")
-    return Scalable(
-        kind=kind,
-        name=name_of(manifest),
-        generation=int(manifest["metadata"].get("generation", 0)),
-        observed_generation=None if observed is None else int(observed),
-        is_deleting=is_deleting(manifest),
-        desired=wanted_replicas(manifest),
-        replicas=int(status.get("replicas") or 0),
-        updated=int(status.get("updatedReplicas") or 0),
-        available=int(status.get(_AVAILABLE[kind]) or 0),
-        scheduled=int(status.get("scheduledReplicas") or 0),
-    )
-
-
-def why_unready(found: Scalable | None) -> str:
-    """Why a PodClique or PodCliqueScalingGroup is not ready with its own size and template; empty if it is ready.
-
-    Source: Dynamo operator, internal/dynamo/grove.go, CheckPodCliqueReady and CheckPCSGReady.
-    """
-    if found is None:
-        return "resource not found"
-    if found.is_deleting:
-        return "it is being deleted"
-    if found.observed_generation is not None and found.observed_generation < found.generation:
-        return f"spec not yet processed: {_generations(found.generation, found.observed_generation)}"
-    return _shortage(found) if found.desired else ""
-
-
-def _shortage(found: Scalable) -> str:
-    if found.available < found.desired:
-        word = _AVAILABLE[found.kind].removesuffix("Replicas")
-        return f"desired={found.desired}, {word}={found.available}"
-    if found.updated < found.desired:
-        return f"desired={found.desired}, updated={found.updated}"
-    if found.replicas != found.desired:
-        return f"performing rolling update: desired={found.desired}, replicas={found.replicas}"
-    return ""
-
-
-def why_unprocessed(pod_clique_set: ReadManifest) -> str:
-    """Why the status of the set's PodCliques may belong to an older template; empty if it belongs to the newest one.
-
-    A version of Grove without observedGeneration is trusted in the first generation, which has no older template.
-    """
-    if is_deleting(pod_clique_set):
-        return "it is being deleted"
-    status: Mapping[str, Any] = pod_clique_set.get("status") or {}
-    generation = int(pod_clique_set["metadata"].get("generation", 0))
-    observed = status.get("observedGeneration")
-    if observed is None:
-        return "" if generation <= 1 else "observedGeneration is nil"
-    if int(observed) < generation:
-        return f"spec not yet processed: {_generations(generation, int(observed))}"
-    # Named rollingUpdateProgress up to alpha.8, updateProgress from alpha.7.
-    running = (status.get(key) or {} for key in ("rollingUpdateProgress", "updateProgress"))
-    is_updating = any(progress and not progress.get("updateEndedAt") for progress in running)
-    return "performing rolling update of its cliques" if is_updating else ""
-
-
-def read_errors(pod_clique_set: ReadManifest) -> tuple[str, ...]:
-    """The errors that Grove reports, in its words; Grove sets and clears the list itself."""
-    errors = (pod_clique_set.get("status") or {}).get("lastErrors") or ()
-    return tuple(str(error.get("description") or error.get("code") or "an error without a text") for error in errors)
-
-
-def _generations(generation: int, observed: int) -> str:
-    return f"generation={generation}, observedGeneration={observed}"

@@ -49,6 +49,11 @@ def explain_denial(workload_status: Mapping[str, Json]) -> Explanation | None:
     return explain_refusal(str(failure.get("message") or failure.get("reason") or "pods cannot be created"))
 
 
+def is_refusal(message: str) -> bool:
+    """Whether an error says that the API server refuses an object, and not that it could not be asked."""
+    return _REFUSED.search(message) is not None
+
+
 def explain_refusal(message: str) -> Explanation:
     """Why the API server refuses pods, from its message: a missing account, a quota or limit, or its admission."""
     finding = _shorten(message)
@@ -76,6 +81,7 @@ _REVISION_LABELS = (
 _FAMILY_LABEL = "grove.io/podclique"
 """Each clique has its own template, so its own newest revision."""
 
+_REFUSED = re.compile(r"exceeded quota| is forbidden: | is invalid: |denied the request")
 _ACCOUNT = re.compile(r"serviceaccount \S+ not found")
 _CLAIM = re.compile(
     r'persistentvolumeclaim "[^"]*" (not found|is being deleted)|unbound immediate PersistentVolumeClaims'
