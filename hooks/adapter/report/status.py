@@ -91,7 +91,7 @@ def find_state(adapter: GraphScalingAdapter, graph: ScaledGraph | None) -> Scali
     state = (
         _find_conflict(adapter, graph, graph.service)
         or _find_freeze(graph)
-        or _compare_replicas(graph.service, adapter.spec.replicas)
+        or _compare_replicas(graph.service, adapter.spec.replicas, graph.message)
         or _find_delay(graph)
         or _scaled(adapter.spec.replicas)
     )
@@ -134,12 +134,13 @@ def _find_delay(graph: ScaledGraph) -> ScalingAdapterState | None:
     return ScalingAdapterState(reason=AdapterReason.SCALING, message=message)
 
 
-def _compare_replicas(service: ScaledService, wanted: int) -> ScalingAdapterState | None:
+def _compare_replicas(service: ScaledService, wanted: int, of_graph: str) -> ScalingAdapterState | None:
     """Why not exactly the wanted replicas run, all of the current template and ready; as the end of a sentence."""
     if service.running != wanted:
-        return ScalingAdapterState(
-            reason=AdapterReason.SCALING, message=f"has {service.running} replicas, {wanted} wanted"
-        )
+        held = f"wanted={wanted}: {contract.SCALED_IN_LATER}"
+        why = f": {contract.SCALED_IN_LATER}" if held in of_graph else ""
+        message = f"has {service.running} replicas, {wanted} wanted{why}"
+        return ScalingAdapterState(reason=AdapterReason.SCALING, message=message)
     for word, count in (("up to date", service.updated), ("ready", service.ready)):
         if count < wanted:
             message = f"has the {wanted} wanted replicas, {count} of them {word}"

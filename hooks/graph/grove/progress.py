@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from hooks.graph.grove.plan import GrovePlan
 from hooks.graph.grove.service import GroveService, is_held_back
 from hooks.graph.seen.grove import ObservedGrove, ObservedSet
+from hooks.ground import contract
 from hooks.ground.k8s import kinds
 from hooks.ground.k8s.grove_parts import why_unready
 from hooks.ground.k8s.pod_sets import cliques_of
@@ -84,7 +85,7 @@ def _why_unready(plan: GrovePlan, service: GroveService, seen: ObservedGrove) ->
     if found is None or service.replicas is None or found.desired == service.replicas:
         return why_unready(found)
     if is_held_back(service, seen):
-        return f"replicas={found.desired}, wanted={service.replicas}: it is scaled in when its update has ended"
+        return f"replicas={found.desired}, wanted={service.replicas}: {contract.SCALED_IN_LATER}"
     is_off = is_scaling_off(plan, service, seen)
     how = "not applied, as the setting effect_scale is off" if is_off else "it is being scaled"
     return f"replicas={found.desired}, wanted={service.replicas}: {how}"
