@@ -133,7 +133,7 @@ NAMESPACE_LOCK = "dynamo-operator-ns-lock"
 # Reason of a condition and of an Event: the spec is invalid
 VALIDATION_FAILED = "ValidationFailed"
 SCALED_IN_LATER = "it is scaled in when its update has ended"
-"""What a graph says in its condition Ready of a service that Grove must not make smaller yet; its adapter says it too."""
+"""What a graph's condition Ready says of a service that Grove must not make smaller yet; its adapter says it too."""
 
 # Reason of the condition Ready: nothing that is installed runs replicas over several nodes
 NO_ORCHESTRATOR = "NoOrchestratorAvailable"

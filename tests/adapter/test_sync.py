@@ -399,7 +399,9 @@ def test_it_asks_for_nothing_while_it_names_no_graph() -> None:
 
 
 def test_scaling_in_that_waits_for_an_update_says_so() -> None:
-    why = "podclique/g-0-worker: RollingOut: wait for the new pods (replicas=4, wanted=1: it is scaled in when its update"
+    why = (
+        "podclique/g-0-worker: RollingOut: wait for the new pods (replicas=4, wanted=1: it is scaled in when its update"
+    )
     found = graph(1, running=4)
     conditions = [{"type": "Ready", "status": "False", "reason": "NotReady", "message": f"{why} has ended)"}]
     condition = ready(ask(adapter(1), {**found, "status": {**found["status"], "conditions": conditions}}))

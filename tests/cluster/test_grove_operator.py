@@ -1,4 +1,4 @@
-"""Graphs under Grove's real operator, its webhooks and the real scheduler: what users read, and what comes to an end."""
+"""Graphs under Grove's real operator, its webhooks and the real scheduler: what users read, and what ends."""
 
 import time
 from collections.abc import Callable, Iterator

@@ -284,6 +284,7 @@ def test_clique_is_not_scaled_in_while_it_is_updated() -> None:
     assert scalings(answer) == []
     assert "replicas=4, wanted=1: it is scaled in when its update has ended" in message(answer)
     part["status"]["updateProgress"]["updateEndedAt"] = "2026-11-01T00:01:00Z"
+    part["status"]["currentPodTemplateHash"] = "h2"
     assert scalings(ask(graph, children, [frontend, part])) == [1]
 
 

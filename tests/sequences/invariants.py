@@ -334,6 +334,7 @@ _OF_PODS = frozenset({kinds.DEPLOYMENT.kind, kinds.POD_CLIQUE_SET.kind, contract
 _NO_WISH = frozenset(
     {
         "replicas",
+        "terminationDelay",  # very long while some service has no replica
         "scalingAdapter",
         "restart",
         "strategy",

@@ -71,6 +71,12 @@ def _is_users(obj: Manifest) -> bool:
     return obj["kind"] == "Namespace" or obj.get("type") == DOCKER_CONFIG_TYPE
 
 
+def _waits_for_its_gang(world: World, status: Manifest) -> bool:
+    """Whether pods of further replicas wait for a service that is at 0, and the graph says so: Grove's own rule."""
+    gated = [pod for pod in world.list_kind(kinds.POD) if pod["spec"].get("schedulingGates")]
+    return bool(gated) and "below Grove's minAvailable" in str(status.get("conditions"))
+
+
 def graph_says_how_it_is(world: World) -> Iterator[str]:
     """A valid graph is Ready, in status and truth; one that cannot be rendered says that it is not."""
     graph = world.graph
@@ -78,6 +84,8 @@ def graph_says_how_it_is(world: World) -> Iterator[str]:
     status = graph.get("status", {})
     if status.get("observedGeneration") != graph["metadata"]["generation"]:
         yield f"the status is of an older spec: {status}"
+    if _waits_for_its_gang(world, status):
+        return
     if is_condition_true(graph, "Ready") != world.is_valid:
         yield f"the graph is {'valid' if world.is_valid else 'not valid'}, but its status is {status}"
     lie = find_lie(world.cluster.reader, graph) if world.is_valid else ""
@@ -90,7 +98,7 @@ def restart_is_over(world: World) -> Iterator[str]:
     graph = world.graph
     assert graph is not None
     wanted = (graph["spec"].get("restart") or {}).get("id", "")
-    if not wanted or not world.is_valid:
+    if not wanted or not world.is_valid or _waits_for_its_gang(world, graph.get("status", {})):
         return
     if not is_completed(graph, wanted):
         yield f"restart {wanted!r} is not completed: {graph['status'].get('restart')}"

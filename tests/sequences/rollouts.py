@@ -22,8 +22,8 @@ def complete_sets_are_kept(world: World, step: Step) -> Iterator[str]:
     """No ready old pod of a worker ends while old and new sets together are fewer than wanted.
 
     One set, or a quarter, may be given up once new pods had no room. The new generation counts as it was at its best,
-    and old pods as their ReplicaSets ask for them: what fails or is lost meanwhile was no decision. A rollout in which
-    the wanted numbers change is left aside.
+    and old pods as their ReplicaSets ask for them: what fails, begins or is lost meanwhile was no decision. A
+    rollout in which the wanted numbers change is left aside.
     """
     roles = {name_of(one): one for one in world.list_kind(kinds.DEPLOYMENT) if is_worker(one)}
     _take_down(world, step, roles)
@@ -31,6 +31,8 @@ def complete_sets_are_kept(world: World, step: Step) -> Iterator[str]:
     for change in step.changes:
         lost = change.old
         if change.ref.kind != kinds.POD.kind or change.ref.name not in removed or lost is None or not serves(lost):
+            continue
+        if _began_now(world, lost):
             continue
         role = roles.get(deployment_of(lost))
         new = suffix_in(role["spec"]["template"]) if role is not None else ""
@@ -42,6 +44,12 @@ def complete_sets_are_kept(world: World, step: Step) -> Iterator[str]:
         budget = _budget(roles) if new in world.ledger.crowded else Fraction(0)
         if part < 1 - budget:
             yield f"pod {change.ref.name} of generation {suffix_of(lost)} ends, and only {part} of the sets are left"
+
+
+def _began_now(world: World, pod: Manifest) -> bool:
+    """Whether a pod became ready a moment ago, perhaps after it was decided that it may go, as it was not ready."""
+    ready = next((one for one in pod["status"]["conditions"] if one["type"] == "Ready"), {})
+    return bool(ready.get("lastTransitionTime") == world.cluster.clock.timestamp)
 
 
 def _take_down(world: World, step: Step, roles: Mapping[str, Manifest]) -> None:

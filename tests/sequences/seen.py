@@ -1,10 +1,11 @@
 """Whether a request shows that what its parent wants is complete; read apart from the hooks' own rules."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from hooks.ground import contract
-from hooks.ground.k8s.types import GroupVersionKind, Manifest
+from hooks.ground.k8s import kinds
+from hooks.ground.k8s.types import GroupVersionKind, Manifest, labels_of
 from hooks.wire.metacontroller.controllers import NEVER_UPDATED, RECORDS
 from hooks.wire.policy import identity
 from hooks.wire.world.merge import is_up_to_date
@@ -32,7 +33,8 @@ def says_ready(call: Call) -> bool:
 def pending_writes(call: Call) -> Iterator[str]:
     """What Metacontroller will create or update by the answer to a call, by its own merge.
 
-    Annotations by which new defaults are held do not count, and records of what was: they change nothing that runs.
+    Annotations by which new defaults are held do not count, records of what was, nor the fields of a Service that were
+    set back and are now left out again: they change nothing that runs.
     """
     uid = call.parent["metadata"]["uid"]
     for wanted in call.said.get("children", ()):
@@ -46,8 +48,18 @@ def pending_writes(call: Call) -> Iterator[str]:
         desired = desired if live is None else _with_marks_of(live, desired)
         if live is None:
             yield f"create {kind.kind} {metadata['name']}"
-        elif kind not in NEVER_UPDATED[contract.GRAPH] and not is_up_to_date(live, desired):
+        elif kind not in NEVER_UPDATED[contract.GRAPH] and not any(
+            is_up_to_date(live, one) for one in (desired, _with_routes_of(live, desired))
+        ):
             yield f"update {kind.kind} {metadata['name']}"
+
+
+def _with_routes_of(live: Manifest, desired: Manifest) -> Manifest:
+    """What is desired, with the fields that were set back and have the API server's values."""
+    spec, found = desired.get("spec") or {}, live.get("spec") or {}
+    if live["kind"] != kinds.SERVICE.kind or "type" in spec or found.get("type", "ClusterIP") != "ClusterIP":
+        return desired
+    return {**desired, "spec": {**spec, **{key: found[key] for key in ("type",) if key in found}}}
 
 
 def _with_marks_of(live: Manifest, desired: Manifest) -> Manifest:
@@ -150,17 +162,32 @@ def _child_faults(call: Call, service: str, wanted: int) -> Iterator[str]:
         yield f"component {name} asks for {_asked(found['spec'])} instead of {asked_of(call.parent, service)}"
 
 
+def _clique_faults(cliques: Iterable[Manifest], asked: Asked) -> Iterator[str]:
+    """What is wrong with PodCliques of a set whose own status says nothing of its newest spec."""
+    for clique in cliques:
+        name, status = clique["metadata"]["name"], clique.get("status") or {}
+        if run_by({"spec": clique["spec"]["podSpec"]}) != asked:
+            yield f"PodClique {name} is not of the wanted template"
+        is_current = status.get("currentPodTemplateHash") == labels_of(clique)["grove.io/pod-template-hash"]
+        if clique["spec"]["replicas"] and not is_current:
+            yield f"PodClique {name} may have pods of an older template"
+
+
 def _part_faults(call: Call, service: str, wanted: int) -> Iterator[str]:
     """What is wrong with the PodClique or PodCliqueScalingGroup of a service, or with the set."""
     (found,) = call.children("PodCliqueSet")
+    parts = [part for group in (call.request.get("related") or {}).values() for part in group.values()]
     if (found.get("status") or {}).get("observedGeneration") != found["metadata"]["generation"]:
-        yield "the PodCliqueSet has a status of an older spec"
+        cliques = [part for part in parts if part["kind"] == "PodClique"]
+        yield from _clique_faults(
+            [one for one in cliques if labels_of(one).get(contract.LABEL_COMPONENT) == service],
+            asked_of(call.parent, service),
+        )
     for clique in found["spec"]["template"]["cliques"]:
         is_ours = (clique.get("labels") or {}).get(contract.LABEL_COMPONENT) == service
         if is_ours and run_by({"spec": clique["spec"]["podSpec"]}) != asked_of(call.parent, service):
             yield f"clique {clique['name']} is not of the wanted template"
     target = f"{call.parent['metadata']['name']}-0-{service.lower()}"
-    parts = [part for group in (call.request.get("related") or {}).values() for part in group.values()]
     part = next((part for part in parts if part["metadata"]["name"] == target), None)
     if part is None:
         yield f"there is no {target}"

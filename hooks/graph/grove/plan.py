@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from hooks.component.seen.discovered import Discovered, write_annotation
 from hooks.component.spec.subject import NEVER_COPIED
 from hooks.graph.grove.discovered_for_pods import choose_discovered, find_discovered
-from hooks.graph.grove.service import GroveService, count_wanted, is_held_back, plan_grove_service
+from hooks.graph.grove.service import GroveService, count_wanted, plan_grove_service
 from hooks.graph.seen.grove import ObservedGrove, ObservedSet
 from hooks.graph.seen.grove_names import pod_clique_set_name
 from hooks.graph.seen.observe import ObservedGraph
@@ -51,8 +51,8 @@ class GrovePlan:
     `name` is the set's. The set is built with the plan, because Grove's rules for changes and the graph's readiness
     compare it with the existing one. `is_withheld` says that an existing set of this name is being deleted; then no
     set is returned. `below` are the services that want fewer replicas than Grove keeps available; while there are any,
-    it never ends the gang of the graph. `effects` set replicas: Grove takes these from the template only when it
-    creates a clique.
+    it never ends the gang of the graph. `held` become smaller when their update has ended. `effects` set replicas:
+    Grove takes these from the template only when it creates a clique.
     """
 
     name: str
@@ -60,6 +60,7 @@ class GrovePlan:
     services: tuple[GroveService, ...]
     pod_clique_set: Manifest
     below: tuple[str, ...]
+    held: frozenset[str]
     is_withheld: bool
     effects: tuple[ScalePodClique, ...]
     notes: tuple[str, ...]
@@ -105,14 +106,18 @@ def plan_grove(
     problems = [*_mixed_schedulers(services), *_refused_changes(pod_clique_set, existing)]
     if problems:
         raise InvalidSpec(tuple(problems))
+    held = frozenset(_find_held(services, seen.grove, pod_clique_set))
     return GrovePlan(
         name=name_of(pod_clique_set),
         namespace=graph.metadata.namespace,
         services=tuple(services),
         pod_clique_set=pod_clique_set,
         below=below,
+        held=held,
         is_withheld=existing is not None and existing.is_deleting,
-        effects=tuple(_scale(services, seen.grove, graph.metadata.namespace, settings)),
+        effects=tuple(
+            _scale([one for one in services if one.service not in held], seen.grove, graph.metadata.namespace, settings)
+        ),
         notes=tuple(_notes(services)),
     )
 
@@ -258,6 +263,29 @@ def _refused_changes(wanted: Manifest, existing: ObservedSet | None) -> Iterator
         yield rules.GROVE_FIXED.at(SPEC / "services", name=name_of(wanted), changes="; ".join(changes))
 
 
+def _find_held(services: Iterable[GroveService], seen: ObservedGrove, wanted: Manifest) -> Iterator[str]:
+    """The services that must not become smaller yet: an update that has begun, or is to begin, would never end.
+
+    Source: Grove, operator/internal/controller/podclique/components/pod/rollingupdate.go, isCurrentPodUpdateComplete.
+    """
+    existing = seen.pod_clique_set
+    live = {str(one.get("name")): one for one in cliques_of(existing.applied_spec or existing.spec)} if existing else {}
+    changing = {one["name"] for one in cliques_of(wanted["spec"]) if _pods_of(one) != _pods_of(live.get(one["name"]))}
+    for service in services:
+        found = seen.scalables.get((service.kind, service.target))
+        if found is None or service.replicas is None or service.replicas >= found.desired:
+            continue
+        is_to_change = any(clique.name in changing for clique in service.cliques) and service.group is None
+        if found.keeps_size or (is_to_change and found.available):
+            yield service.service
+
+
+def _pods_of(clique: Mapping[str, Json] | None) -> Json:
+    """What an update of a clique replaces its pods for."""
+    found = clique or {}
+    return [found.get("labels") or {}, found.get("annotations") or {}, (found.get("spec") or {}).get("podSpec") or {}]
+
+
 def _scale(
     services: Iterable[GroveService], seen: ObservedGrove, namespace: str, settings: Settings
 ) -> Iterator[ScalePodClique]:
@@ -273,8 +301,6 @@ def _scale(
         if found is None or found.is_deleting or service.replicas is None:
             continue
         if found.desired == service.replicas and not service.leaves_adapter:
-            continue
-        if is_held_back(service, seen):
             continue
         yield ScalePodClique(kind=service.kind, namespace=namespace, name=service.target, replicas=service.replicas)
 

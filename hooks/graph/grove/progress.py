@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from hooks.graph.grove.plan import GrovePlan
-from hooks.graph.grove.service import GroveService, is_held_back
+from hooks.graph.grove.service import GroveService
 from hooks.graph.seen.grove import ObservedGrove, ObservedSet
 from hooks.ground import contract
 from hooks.ground.k8s import kinds
@@ -61,7 +61,7 @@ def find_unready(plan: GrovePlan, progress: GroveProgress) -> frozenset[str]:
 def is_scaling_off(plan: GrovePlan, service: GroveService, seen: ObservedGrove) -> bool:
     """Whether the live replicas differ from the wanted ones, and no effect of the plan changes them."""
     found = seen.scalables.get((service.kind, service.target))
-    if found is None or service.replicas in {None, found.desired} or is_held_back(service, seen):
+    if found is None or service.replicas in {None, found.desired} or service.service in plan.held:
         return False
     return not any(effect.name == service.target and effect.kind == service.kind for effect in plan.effects)
 
@@ -84,7 +84,7 @@ def _why_unready(plan: GrovePlan, service: GroveService, seen: ObservedGrove) ->
     found = seen.scalables.get((service.kind, service.target))
     if found is None or service.replicas is None or found.desired == service.replicas:
         return why_unready(found)
-    if is_held_back(service, seen):
+    if service.service in plan.held:
         return f"replicas={found.desired}, wanted={service.replicas}: {contract.SCALED_IN_LATER}"
     is_off = is_scaling_off(plan, service, seen)
     how = "not applied, as the setting effect_scale is off" if is_off else "it is being scaled"

@@ -105,15 +105,6 @@ def count_wanted(service: GroveService, seen: ObservedGrove) -> int:
     return left if service.replicas is None else service.replicas
 
 
-def is_held_back(service: GroveService, seen: ObservedGrove) -> bool:
-    """Whether the service must not become smaller yet: during an update of the PodClique, Grove would never end it.
-
-    Source: Grove, operator/internal/controller/podclique/components/pod/rollingupdate.go, isCurrentPodUpdateComplete.
-    """
-    found = seen.scalables.get((service.kind, service.target))
-    return found is not None and found.keeps_size and service.replicas is not None and service.replicas < found.desired
-
-
 def keeps_adapter(service: GroveService, seen: ObservedGrove) -> bool:
     """Whether the adapter of a service that no longer enables it must stay for now.
 

@@ -53,8 +53,8 @@ def _explain(
     if is_scaling_off(grove, service, seen.grove):
         remedy = "switch the setting effect_scale on"
         return Explanation(reason=NotReadyReason.WAITING_FOR_DEPENDENCY, finding="nothing scales it", remedy=remedy)
-    if found is not None and found.unprocessed:
-        return _explain_change(grove, service, seen, facts)
+    if found is not None and found.unprocessed and found.kind == kinds.POD_CLIQUE.kind:
+        return _explain_change(grove, service, seen, facts)  # a group replaces one replica after another
     pods, fault = seen.pods.get(service.service, ()), seen.pod_faults.get(service.service, "")
     of_pods = explain_own_pods(pods, facts.now, is_rolling=_is_rolling(found))
     of_part = _explain_part(grove, found) if found is not None else ()
@@ -98,5 +98,6 @@ def _explain_part(grove: GrovePlan, found: Scalable) -> Iterator[Explanation]:
 
 def _is_rolling(found: Scalable | None) -> bool:
     """Whether old pods are left. A PodCliqueScalingGroup cannot say: it counts unavailable replicas as not updated."""
-    is_clique = found is not None and found.kind == kinds.POD_CLIQUE.kind
-    return found is not None and is_clique and (bool(found.unfinished) or found.updated < found.replicas)
+    if found is None or found.unprocessed or found.unfinished:
+        return found is not None
+    return found.kind == kinds.POD_CLIQUE.kind and found.updated < found.replicas

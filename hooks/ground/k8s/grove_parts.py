@@ -35,9 +35,9 @@ class Scalable:
 
     `available` is the number of ready pods of a PodClique, or of available replicas of a PodCliqueScalingGroup;
     `scheduled` is the number of those that have nodes, `least` the number that Grove wants there always. An update
-    that has not ended (`is_updating`) has `selected` ready pods for replacement. `template_hash` is in the labels of
-    its new pods. `errors` say why pods that it lacks could not be made. Where it is judged by content, `unprocessed`
-    says why it does not have the set's template, and `unfinished` why its pods may not have its own.
+    that has not ended, or is still to begin (`is_updating`), has `selected` ready pods for replacement. `template_hash`
+    is in the labels of its new pods. `errors` say why pods that it lacks could not be made. Where it is judged by
+    content, `unprocessed` says why it does not have the set's template, `unfinished` why its pods may not have its own.
     """
 
     kind: str
@@ -124,8 +124,9 @@ def judge_parts(pod_clique_set: ReadManifest, parts: Sequence[ReadManifest]) -> 
             errors = (*found[name].errors, *(one for member in of_group for one in found[name_of(member)].errors))
             found[name] = replace(found[name], errors=tuple(dict.fromkeys(errors)))
     unprocessed = why_unprocessed(pod_clique_set)
-    if not unprocessed or is_deleting(pod_clique_set) or not _can_judge(parts, found.values()):
+    if not unprocessed or is_deleting(pod_clique_set):
         return unprocessed, list(found.values())
+    can_judge = _can_judge(parts, found.values())
     templates = {str(one.get("name")): one for one in cliques_of(pod_clique_set.get("spec") or {})}
     for part in parts:
         name = name_of(part)
@@ -134,10 +135,11 @@ def judge_parts(pod_clique_set: ReadManifest, parts: Sequence[ReadManifest]) -> 
         is_moving = found[name].is_updating or not all(map(_has_own_pods, own))
         found[name] = replace(
             found[name],
-            unprocessed=f"podclique {old} does not have the set's template yet" if old else "",
-            unfinished="performing rolling update of its pods" if is_moving else "",
+            is_updating=bool(old) or is_moving,
+            unprocessed=f"podclique {old} does not have the set's template yet" if old and can_judge else "",
+            unfinished="performing rolling update of its pods" if is_moving and can_judge else "",
         )
-    return "", list(found.values())
+    return "" if can_judge else unprocessed, list(found.values())
 
 
 def why_unready(found: Scalable | None) -> str:

@@ -10,8 +10,8 @@ from hooks.ground.k8s.grove import (
     build_pod_clique_set,
     order_cliques,
 )
-from hooks.ground.k8s.grove_parts import read_errors, read_scalable, why_unprocessed, why_unready
 from hooks.ground.k8s.grove_immutables import find_immutable_changes
+from hooks.ground.k8s.grove_parts import read_errors, read_scalable, why_unprocessed, why_unready
 from hooks.ground.k8s.types import build_metadata
 
 FIELDS = {"PodClique": "readyReplicas", "PodCliqueScalingGroup": "availableReplicas"}

@@ -13,8 +13,8 @@ from hooks.tools.offline.simulator.metacontroller.controller import Controller
 from hooks.tools.offline.simulator.metacontroller.process import Metacontroller
 from hooks.tools.offline.simulator.store import Ref, Store, StoreChange
 from hooks.tools.offline.simulator.workloads.controllers import find_affected, reconcile
-from hooks.tools.offline.simulator.workloads.job_timers import JobTimers
 from hooks.tools.offline.simulator.workloads.kubelet import Kubelet
+from hooks.tools.offline.simulator.workloads.workload_timers import WorkloadTimers
 
 Choose = Callable[[int], int]
 """Which of n pieces of work is done next, 0 to n-1."""
@@ -49,7 +49,7 @@ class ControlPlane:
         self._unreconciled: dict[Ref, None] = {}
         self._unmatched: dict[Ref, None] = {}  # Services whose pods changed
         self._garbage = False
-        self._job_timers = JobTimers(store, clock)
+        self._timers = WorkloadTimers(store, clock)
 
     def dispatch(self) -> list[StoreChange]:
         """Notify everything that watches of the changes since the last call, and return them."""
@@ -61,7 +61,7 @@ class ControlPlane:
                 for ref in find_affected(self._store, change):
                     (self._unmatched if ref.kind == kinds.SERVICE.kind else self._unreconciled)[ref] = None
                 self._kubelet.observe(change)
-                self._job_timers.observe(change)
+                self._timers.observe(change)
                 self._metacontroller.observe(change)
         return dispatched
 
@@ -83,7 +83,7 @@ class ControlPlane:
 
     def next_time(self) -> float | None:
         """When the next pod, Job, retry or resync is due, in seconds of the clock; None if there is none."""
-        sources = (self._kubelet.next_time(), self._job_timers.next_time(), self._metacontroller.next_time())
+        sources = (self._kubelet.next_time(), self._timers.next_time(), self._metacontroller.next_time())
         return min((time for time in sources if time is not None), default=None)
 
     def _possible_work(self) -> list[tuple[Collection[Any], Callable[[Any], Work]]]:
@@ -95,7 +95,7 @@ class ControlPlane:
         def reconciling(queue: dict[Ref, None]) -> Callable[[Ref], Work]:
             return lambda ref: Work(f"reconcile {ref}", partial(self._reconcile, ref, queue))
 
-        self._unreconciled |= dict.fromkeys(self._job_timers.take_due())
+        self._unreconciled |= dict.fromkeys(self._timers.take_due())
         syncs = (
             (controller.ready(), partial(_sync, name, controller))
             for name, controller in self._metacontroller.controllers()

@@ -14,13 +14,13 @@ from hooks.tools.offline.simulator.store import Ref, Store, StoreChange, ref_of
 from hooks.tools.offline.simulator.workloads.deployments import reconcile_deployment
 from hooks.tools.offline.simulator.workloads.endpoints import reconcile_service
 from hooks.tools.offline.simulator.workloads.grove import reconcile_pod_clique_set, reconcile_scaling_group
-from hooks.tools.offline.simulator.workloads.grove_pods import followers_of, reconcile_pod_clique
+from hooks.tools.offline.simulator.workloads.grove_pods import reconcile_pod_clique
 from hooks.tools.offline.simulator.workloads.grove_webhook import admit_pod_clique_set
 from hooks.tools.offline.simulator.workloads.jobs import reconcile_job
 from hooks.tools.offline.simulator.workloads.leader_worker_set_webhook import admit_leader_worker_set
 from hooks.tools.offline.simulator.workloads.leader_worker_sets import reconcile_leader_worker_set, set_named_by
+from hooks.tools.offline.simulator.workloads.owned import owners_above
 from hooks.tools.offline.simulator.workloads.pod_groups import group_of, reconcile_pod_group
-from hooks.wire.world.ownership import owners_of
 
 Reconcile = Callable[[Store, Client, Manifest, str], None]
 """(store, client, object, current timestamp)."""
@@ -54,21 +54,15 @@ def find_affected(store: Store, change: StoreChange) -> list[Ref]:
     """The objects with a reconciler that a change affects.
 
     These are the object itself and its owners; for a pod also the Services that select it, its PodGroup and the
-    LeaderWorkerSet that its label names; for a PodClique those that start after it.
+    LeaderWorkerSet that its label names.
     """
     found = [change.ref] if change.new is not None and _has_reconciler(change.current) else []
-    owner = _first_owner(store, change.current)
-    while owner is not None:
-        if _has_reconciler(owner):
-            found.append(ref_of(owner))
-        owner = _first_owner(store, owner)
+    found += [ref_of(owner) for owner in owners_above(store, change.current) if _has_reconciler(owner)]
     if change.ref.kind == kinds.POD.kind:
         found += _find_selecting(store, change)
         group = group_of(change.current)
         found += [group] if group else []
         found += set_named_by(store, change.current)
-    if change.ref.kind == kinds.POD_CLIQUE.kind:
-        found += followers_of(store, change.current)
     return found
 
 
@@ -87,13 +81,3 @@ def reconcile(store: Store, client: Client, ref: Ref, now: str) -> None:
 
 def _has_reconciler(obj: Manifest) -> bool:
     return GroupVersionKind.of(obj["apiVersion"], obj["kind"]) in RECONCILERS
-
-
-def _first_owner(store: Store, obj: Manifest) -> Manifest | None:
-    namespace = obj["metadata"].get("namespace", "")
-    for owner in owners_of(obj):
-        group = GroupVersionKind.of(owner["apiVersion"], owner["kind"]).group
-        found = store.get(Ref(group, owner["kind"], namespace, owner["name"]))
-        if found is not None and found["metadata"]["uid"] == owner["uid"]:
-            return found
-    return None

@@ -1,21 +1,31 @@
 """Grove's operator: the PodCliques and PodCliqueScalingGroups of a PodCliqueSet, and their statuses.
 
-A new object gets its replicas from the template; later only its scale subresource changes them. Gangs, gang termination
-and start-up gates are not simulated.
+A new object gets its replicas from the template; later only its scale subresource changes them. What is not simulated:
+the Role, RoleBinding and PodGangs of a set, claims for devices, and topologies.
 
 Source: Grove v0.1.0-alpha.12, operator/internal/controller.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from hooks.ground.k8s import kinds
 from hooks.ground.k8s.hashing import canonical_json, short_hash
 from hooks.ground.k8s.types import GroupVersionKind, Manifest, controller_of, is_deleting
 from hooks.tools.offline.simulator.client import Client
+from hooks.tools.offline.simulator.conditions import WorkloadCondition, build_conditions
 from hooks.tools.offline.simulator.store import Ref, Store, ref_of
-from hooks.tools.offline.simulator.workloads.grove_pods import TEMPLATE_HASH, hash_of
+from hooks.tools.offline.simulator.workloads.grove_gangs import (
+    ENDING,
+    end_gang,
+    is_breached,
+    open_gates,
+    parts_of,
+    termination_of,
+)
+from hooks.tools.offline.simulator.workloads.grove_pods import BREACHED, TEMPLATE_HASH, hash_of, replaces_pods
 from hooks.tools.offline.simulator.workloads.owned import owned_by, write_status
 from hooks.wire.world.equality import are_equal
 from hooks.wire.world.ownership import controller_reference
@@ -78,6 +88,9 @@ def reconcile_pod_clique_set(store: Store, client: Client, owner: Manifest, now:
         finalizers = [*owner["metadata"].get("finalizers", ()), FINALIZER]
         client.update({**owner, "metadata": {**owner["metadata"], "finalizers": finalizers}})
         return
+    end = termination_of(owner, parts_of(store, owner))
+    if end is not None and end <= datetime.fromisoformat(now):
+        end_gang(store, client, owner)
     _ensure_pod_requirements(grove)
     grouped = {name for group in grove.groups for name in group["cliqueNames"]}
     for clique in grove.template["cliques"]:
@@ -85,15 +98,16 @@ def reconcile_pod_clique_set(store: Store, client: Client, owner: Manifest, now:
             target = f"{grove.name}-0-{clique['name']}"
             _ensure_pod_clique(grove, owner, target, template=clique, labels=grove.labels("pcs-podclique", target))
     for group in grove.groups:
-        _reconcile_group(grove, _ensure_group(grove, group))
+        _reconcile_group(grove, _ensure_group(grove, group), now)
+    open_gates(store, client, owner)
     _write_set_status(grove, now)
 
 
-def reconcile_scaling_group(store: Store, client: Client, group: Manifest, _now: str) -> None:
+def reconcile_scaling_group(store: Store, client: Client, group: Manifest, now: str) -> None:
     """Take one step of a PodCliqueScalingGroup, by the template of its set."""
     grove = _set_of(store, client, group)
     if grove is not None and not is_deleting(group):
-        _reconcile_group(grove, group)
+        _reconcile_group(grove, group, now)
 
 
 def _finish(grove: _PodCliqueSet) -> None:
@@ -143,21 +157,17 @@ def _ensure_pod_clique(
     if "startsAfter" in spec:
         spec["startsAfter"] = [f"{prefix}{other}" for other in spec["startsAfter"]]
     all_labels = {**template.get("labels", {}), **labels, TEMPLATE_HASH: _digest(template)}
+    annotations = {key: dict(value) for key, value in template.items() if key == "annotations"}
     fresh = _build(owner, kinds.POD_CLIQUE, name, all_labels, spec=spec)
-    if "annotations" in template:
-        fresh["metadata"]["annotations"] = dict(template["annotations"])
+    fresh["metadata"] |= annotations
     live = grove.find(kinds.POD_CLIQUE, name)
     if live is None:
         grove.client.create(fresh)
         return
     changed = {**live, "spec": {**spec, "replicas": live["spec"]["replicas"]}}
-    changed["metadata"] = {**live["metadata"], "labels": all_labels, **_annotations(fresh)}
+    changed["metadata"] = {**live["metadata"], "labels": all_labels, **annotations}
     if not are_equal(changed, live):
         grove.client.update(changed)
-
-
-def _annotations(fresh: Manifest) -> dict[str, Any]:
-    return {"annotations": fresh["metadata"]["annotations"]} if "annotations" in fresh["metadata"] else {}
 
 
 def _ensure_group(grove: _PodCliqueSet, group: Mapping[str, Any]) -> Manifest:
@@ -170,17 +180,19 @@ def _ensure_group(grove: _PodCliqueSet, group: Mapping[str, Any]) -> Manifest:
     return grove.client.create(_build(grove.owner, kinds.POD_CLIQUE_SCALING_GROUP, name, labels, spec=spec))
 
 
-def _reconcile_group(grove: _PodCliqueSet, group: Manifest) -> None:
+def _reconcile_group(grove: _PodCliqueSet, group: Manifest, now: str) -> None:
     """Keep one PodClique per clique and replica; replace old replicas as a whole, one at a time."""
     wanted = group["spec"]["replicas"]
     for member in _members(grove, group):
         if _replica_of(member) >= wanted:
             grove.client.delete(ref_of(member))
-    _retire_one(grove, group)
+    replaces = replaces_pods(grove.owner)
+    if replaces:
+        _retire_one(grove, group)
     for replica in range(wanted):
         for clique in group["spec"]["cliqueNames"]:
             name = f"{group['metadata']['name']}-{replica}-{clique}"
-            if grove.find(kinds.POD_CLIQUE, name) is None:
+            if not replaces or grove.find(kinds.POD_CLIQUE, name) is None:
                 labels = {
                     **grove.labels("pcsg-podclique", name),
                     "grove.io/podcliquescalinggroup": group["metadata"]["name"],
@@ -195,7 +207,11 @@ def _reconcile_group(grove: _PodCliqueSet, group: Manifest) -> None:
         "availableReplicas": len(available),
         "updatedReplicas": sum(_is_current(grove, group, replica) for replica in available),
     }
-    write_status(grove.client, group, status)
+    breached = WorkloadCondition(BREACHED, len(available) < group["spec"]["minAvailable"])
+    known = group.get("status", {}).get("conditions", ())
+    kept = [ENDING] if breached.status and ENDING in known else []
+    conditions = [*build_conditions(known, [breached], now), *kept]
+    write_status(grove.client, group, {**status, "conditions": conditions})
 
 
 def _retire_one(grove: _PodCliqueSet, group: Manifest) -> None:
@@ -221,7 +237,9 @@ def _is_current(grove: _PodCliqueSet, group: Manifest, replica: int) -> bool:
     found = [member for member in _members(grove, group) if _replica_of(member) == replica]
     prefix = f"{group['metadata']['name']}-{replica}-"
     return all(
-        hash_of(member) == _digest(grove.clique(member["metadata"]["name"].removeprefix(prefix))) for member in found
+        hash_of(member) == _digest(grove.clique(member["metadata"]["name"].removeprefix(prefix)))
+        and member.get("status", {}).get("currentPodTemplateHash", hash_of(member)) == hash_of(member)
+        for member in found
     )
 
 
@@ -240,32 +258,33 @@ def _write_set_status(grove: _PodCliqueSet, now: str) -> None:
     digest = short_hash(canonical_json([_digest(clique) for clique in grove.template["cliques"]]), 10)
     parts = [part for kind in _PARTS for part in _owned(grove, kind)]
     is_updated = all(map(_is_updated, parts))
+    progress = old.get("updateProgress")
+    if old.get("currentGenerationHash", digest) != digest:
+        progress = {"updateStartedAt": now, **({} if replaces_pods(live) else {"updateEndedAt": now})}
+    elif progress and "updateEndedAt" not in progress and is_updated:
+        progress = {**progress, "updateEndedAt": now}
+    # Every pass asks for another one until the update has ended and no part is below its least.
+    waits = any(map(is_breached, parts)) or bool(progress and "updateEndedAt" not in progress)
+    observed = old.get("observedGeneration") if waits else live["metadata"]["generation"]
     status = {
-        "observedGeneration": live["metadata"]["generation"],
+        **({} if observed is None else {"observedGeneration": observed}),
         "replicas": live["spec"]["replicas"],
         "availableReplicas": int(is_updated),
         "updatedReplicas": int(is_updated),
         "currentGenerationHash": digest,
+        **({"updateProgress": progress} if progress else {}),
     }
-    progress = old.get("updateProgress")
-    if old.get("currentGenerationHash", digest) != digest:
-        progress = {"updateStartedAt": now}
-    elif progress and "updateEndedAt" not in progress and is_updated:
-        progress = {**progress, "updateEndedAt": now}
-    write_status(grove.client, live, {**status, **({"updateProgress": progress} if progress else {})})
+    write_status(grove.client, live, status)
 
 
 def _is_updated(part: Manifest) -> bool:
-    """Whether all replicas of a PodClique or group are up and have the newest template.
-
-    A change of labels and annotations in the template changes a PodClique's hash, but not its generation.
-    """
-    status, wanted = part.get("status", {}), part["spec"]["replicas"]
-    if part["kind"] == kinds.POD_CLIQUE.kind and status.get("currentPodTemplateHash") != hash_of(part):
+    """Whether a PodClique or group has no old pod, and as many ready ones as it needs at least."""
+    status, is_clique = part.get("status", {}), part["kind"] == kinds.POD_CLIQUE.kind
+    least = part["spec"]["minAvailable"] if is_clique else part["spec"]["replicas"]
+    if is_clique and status.get("currentPodTemplateHash") != hash_of(part):
         return False
-    ready = status.get("readyReplicas" if part["kind"] == kinds.POD_CLIQUE.kind else "availableReplicas", 0)
-    is_seen = status.get("observedGeneration") == part["metadata"]["generation"]
-    return bool(is_seen and ready >= wanted and status.get("updatedReplicas", 0) >= wanted)
+    ready = status.get("readyReplicas" if is_clique else "availableReplicas", 0)
+    return bool(ready >= least and status.get("updatedReplicas", 0) >= least)
 
 
 def _set_of(store: Store, client: Client, group: Manifest) -> _PodCliqueSet | None:

@@ -14,13 +14,16 @@ from hooks.tools.offline.simulator.client import Client
 from hooks.tools.offline.simulator.clock import Clock
 from hooks.tools.offline.simulator.store import Ref, Store, StoreChange
 from hooks.tools.offline.simulator.timers import Timers
+from hooks.tools.offline.simulator.workloads.grove_pods import find_start_order
 from hooks.tools.offline.simulator.workloads.job_pods import JobPods
+from hooks.tools.offline.simulator.workloads.owned import owners_above
 from hooks.tools.offline.simulator.workloads.pods import (
     FAULT_STAGE,
     PodFault,
     Stage,
     build_ended_status,
     build_pod_status,
+    is_gated,
     runs_once,
 )
 from hooks.tools.offline.simulator.workloads.references import Reference, Use, find_missing
@@ -50,6 +53,7 @@ _NEXT = {
     Stage.ENDING: Stage.ENDED,
 }
 _NEEDED = frozenset({kinds.CONFIG_MAP, kinds.PERSISTENT_VOLUME_CLAIM, kinds.SECRET})
+_BEFORE_READY = frozenset({Stage.PENDING, Stage.PULLING, Stage.STARTING})
 _LAST = {False: Stage.READY, True: Stage.ENDED}
 """The final stage of a pod, by whether it runs once."""
 
@@ -121,13 +125,15 @@ class Kubelet:
     def observe(self, change: StoreChange) -> None:
         """Track pods and claims that are created or deleted, and objects that pods wait for."""
         kind = GroupVersionKind.of(change.current["apiVersion"], change.current["kind"])
-        if change.old is None and kind in _NEEDED:
+        if (change.old is None and kind in _NEEDED) or kind == kinds.POD_CLIQUE:
             self._revisit_waiting(change.ref.namespace)
         if kind not in {kinds.POD, kinds.PERSISTENT_VOLUME_CLAIM}:
             return
         if change.new is None:
             self._stages.pop(change.ref, None)
             self._due.drop(change.ref)
+        elif change.old is not None and kind == kinds.POD and is_gated(change.old) and not is_gated(change.new):
+            self._due.set(change.ref, self._clock.seconds)
         elif change.old is None:
             self._stages[change.ref] = Stage.PENDING
             wait = self._pace.pending if kind == kinds.POD else self._pace.binding
@@ -150,7 +156,9 @@ class Kubelet:
     def trouble(self, pod: Manifest) -> Trouble | None:
         """What keeps a pod from becoming ready once it is started; a pod of a Job is not looked at."""
         troubled = self._judges.troubled
-        return None if troubled is None or runs_once(pod) else troubled(pod, self._owners(pod))
+        if waiting := find_start_order(self._store, pod):
+            return waiting
+        return None if troubled is None or runs_once(pod) else troubled(pod, list(owners_above(self._store, pod)))
 
     def due(self) -> list[Ref]:
         """Pods and claims that are due now, the longest waiting first."""
@@ -206,13 +214,15 @@ class Kubelet:
         return pod is not None and runs_once(pod)
 
     def _stops_at(self, ref: Ref, stage: Stage) -> bool:
+        pod = self._store.get(ref)
+        if pod is not None and is_gated(pod):
+            return True
         if self._blocking_fault(ref, stage) is not None or self._missing_at(ref, stage) is not None:
             return True
         if stage is not Stage.STARTING:
             return False
         if any(fnmatchcase(name, glob) for glob in self._held for name in self.names(ref)):
             return True
-        pod = self._store.get(ref)
         return pod is not None and self.trouble(pod) is not None
 
     def _blocking_fault(self, ref: Ref, stage: Stage) -> PodFault | None:
@@ -231,9 +241,9 @@ class Kubelet:
         return missing
 
     def _revisit_waiting(self, namespace: str) -> None:
-        """Revisit the pods of a namespace that may wait for an object that was created."""
+        """Revisit the pods of a namespace that may wait for an object that was created, or for other pods."""
         for ref, stage in self._stages.items():
-            if ref.kind == kinds.POD.kind and ref.namespace == namespace and stage in {Stage.PENDING, Stage.PULLING}:
+            if ref.kind == kinds.POD.kind and ref.namespace == namespace and stage in _BEFORE_READY:
                 self._due.set_new(ref, self._clock.seconds)
 
     def _revisit(self, glob: str) -> None:
@@ -256,24 +266,9 @@ class Kubelet:
         """What the globs of rules can match: the pod's name, its label values, the names of its owners."""
         obj = self._store.get(ref)
         names = {ref.name}
-        for one in (obj, *self._owners(obj)) if obj is not None else ():
+        for one in (obj, *owners_above(self._store, obj)) if obj is not None else ():
             names |= {*(one["metadata"].get("labels") or {}).values(), one["metadata"]["name"]}
         return names
-
-    def _owners(self, obj: Manifest) -> list[Manifest]:
-        """The object's owner, the owner of that, and so on."""
-        owners: list[Manifest] = []
-        owner = self._owner(obj)
-        while owner is not None:
-            owners.append(owner)
-            owner = self._owner(owner)
-        return owners
-
-    def _owner(self, obj: Manifest) -> Manifest | None:
-        for owner in obj["metadata"].get("ownerReferences") or ():
-            group = GroupVersionKind.of(owner["apiVersion"], owner["kind"]).group
-            return self._store.get(Ref(group, owner["kind"], obj["metadata"].get("namespace", ""), owner["name"]))
-        return None
 
     def _write(self, ref: Ref, stage: Stage) -> None:
         pod = self._client.get(ref)

@@ -1,6 +1,6 @@
 """What the controllers of workloads share: the objects that an owner controls, a new pod of it, and its status."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from itertools import count
 from typing import Any
 
@@ -12,13 +12,31 @@ from hooks.tools.offline.simulator.metacontroller.informer import ObjectReader
 from hooks.tools.offline.simulator.store import Ref
 from hooks.tools.offline.simulator.workloads.pods import is_ready
 from hooks.wire.world.equality import are_equal
-from hooks.wire.world.ownership import controller_reference
+from hooks.wire.world.ownership import controller_reference, owners_of
 
 
 def owned_by(store: ObjectReader, owner: Manifest, kind: GroupVersionKind) -> list[Manifest]:
     """The objects of a kind that an owner controls."""
     metadata = owner["metadata"]
     return store.list_controlled(kind, metadata["namespace"], metadata["uid"])
+
+
+def owners_above(store: ObjectReader, obj: Manifest) -> Iterator[Manifest]:
+    """The first owner of the object that there is, the first owner of that, and so on."""
+    owner = _first_owner(store, obj)
+    while owner is not None:
+        yield owner
+        owner = _first_owner(store, owner)
+
+
+def _first_owner(store: ObjectReader, obj: Manifest) -> Manifest | None:
+    namespace = obj["metadata"].get("namespace", "")
+    for owner in owners_of(obj):
+        group = GroupVersionKind.of(owner["apiVersion"], owner["kind"]).group
+        found = store.get(Ref(group, owner["kind"], namespace, owner["name"]))
+        if found is not None and found["metadata"]["uid"] == owner["uid"]:
+            return found
+    return None
 
 
 def pods_of(store: ObjectReader, owner: Manifest) -> list[Manifest]:

@@ -68,6 +68,11 @@ def is_ready(pod: Manifest) -> bool:
     return any(condition["type"] == "Ready" and condition["status"] == "True" for condition in conditions)
 
 
+def is_gated(pod: Mapping[str, Any]) -> bool:
+    """Whether something has yet to let the scheduler have the pod."""
+    return bool(pod["spec"].get("schedulingGates"))
+
+
 def phase_of(pod: Manifest) -> str:
     """One word for a pod as `kubectl get pods` shows it: a waiting reason, else Ready, else the phase."""
     status = pod.get("status", {})
@@ -137,6 +142,12 @@ def build_pod_status(
     placed = stage is not Stage.PENDING
     running = stage in {Stage.STARTING, Stage.READY}
     ready = stage is Stage.READY
+    if is_gated(pod):
+        gated = WorkloadCondition(
+            "PodScheduled", False, "SchedulingGated", "Scheduling is blocked due to non-empty gates"
+        )
+        known = pod.get("status", {}).get("conditions", ())
+        return {"phase": "Pending", "conditions": build_conditions(known, [gated], now, update_time=False)}
     conditions = [
         WorkloadCondition("Initialized", placed),
         WorkloadCondition("Ready", ready, "" if ready else "ContainersNotReady", "" if ready else _not_ready(pod)),
