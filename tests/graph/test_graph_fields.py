@@ -153,7 +153,9 @@ def test_priority_that_grove_hands_to_nobody_is_said_in_review_and_status(
     graph = make.graph({"a": make.service(extraPodSpec=pod)}, priorityClassName="high")
     expected = () if is_read else (UNREAD,)
     installed = make.sync_request(graph, installed=["grove"]).children.optional_kinds()
-    review = Review(new=graph, old=None, user=None, settings=make.facts(**settings).settings, installed=installed)
+    review = Review(
+        new=graph, old=None, user=None, settings=make.facts(make.NOW, **settings).settings, installed=installed
+    )
     assert texts_of(make.without_release(review_graph(review).warnings)) == expected
     ready = world.ready(world.ask(graph, installed=["grove"], settings=settings))
     assert (UNREAD in ready["message"]) is not is_read

@@ -132,10 +132,10 @@ def binding(levels: Any = LEVELS) -> QueryAnswer:
     return QueryAnswer(objects=({**kind, "metadata": {"name": "dc"}, "spec": described},))
 
 
-def read(made: Manifest, found: QueryAnswer, **settings: str) -> tuple[SyncAnswer, SyncAnswer]:
+def read(made: Manifest, found: QueryAnswer) -> tuple[SyncAnswer, SyncAnswer]:
     """The answer about a graph, and the one after its binding was read."""
     request = make.sync_request(made, installed=["grove"])
-    facts = make.facts(**{"grove_topology": "pack", **settings})
+    facts = make.facts(grove_topology="pack")
     first = sync(request, facts)
     assert BINDING in first.queries
     assert first.waits, "a binding that is not there is news, too"
