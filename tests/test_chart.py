@@ -533,7 +533,7 @@ EXPLAINS = {
     ("options", "more"),
     [
         ((), set()),
-        (("--set", "grove=on"), {("grove.io", "podcliquesets", "get")}),
+        (("--set", "grove=on"), {("grove.io", f"{one}s", "get") for one in ("clustertopologybinding", "podcliqueset")}),
         (("--set", "settings.installation=blue,settings.installationNamespace=team"), set()),
     ],
     ids=["components", "Grove", "one namespace"],

@@ -19,18 +19,19 @@ class Budget:
 BUDGETS = {
     "hooks": Budget(
         modules=("hooks.server.commands.serve", "hooks.server.app"),
-        lines=44_000,
+        lines=44_400,
         reason="All five kinds, whose calls are made by the same server, rollouts in sets that people steer, "
-        "the history of specs, what frontends say, and what conversion, rules and clients need.",
+        "the history of specs, what frontends say, Grove's parts one by one and the topologies that it refuses, and "
+        "what conversion, rules and clients need.",
     ),
     "admission": Budget(
         modules=("hooks.server.commands.serve_admission", "hooks.server.admission.app"),
-        lines=13_200,
+        lines=13_250,
         reason="Clients, settings and what every server has; rules and schemas are loaded by the first review.",
     ),
     "prober": Budget(
         modules=("hooks.server.commands.prober", "hooks.server.prober.app"),
-        lines=10_000,
+        lines=10_050,
         reason="It loads none of the hooks, but the map in `hooks/__init__.py`. It calls engines, and asks frontends.",
     ),
 }

@@ -18,6 +18,7 @@ from hooks.graph.plan.pool_selector import choose_selector
 from hooks.graph.reads.frontends import find_targets, find_unrouted, plan_question
 from hooks.graph.reads.queries import plan_reads, plan_worker_reads
 from hooks.graph.reads.related import resolve_related
+from hooks.graph.reads.topology import add_binding, check_topology
 from hooks.graph.report.events import plan_adapter_events, plan_transition_events
 from hooks.graph.report.explain import explain_services
 from hooks.graph.report.progress import (
@@ -79,7 +80,8 @@ def prepare(request: SyncRequest, facts: Facts) -> Prepared:
     """
     seen, parent_key = observe(request, facts.settings), make_parent_key(request.parent)
     try:
-        read_valid(parent_key, seen.installed, seen.live_path, seen.grove.set_name)
+        graph, _ = read_valid(parent_key, seen.installed, seen.live_path, seen.grove.set_name)
+        check_topology(request, graph, facts.settings)
     except InvalidSpec as error:
         frozen = _freeze(request, seen, facts, reason=GraphReason.INVALID, problems=error.problems)
         return Prepared(finish=lambda _: frozen)
@@ -130,7 +132,7 @@ def _answer(
         previous=_previous(request, facts),
         explained=explained,
     )
-    reads = plan_reads(request, plan, progress, seen=seen, facts=facts)
+    reads = add_binding(plan_reads(request, plan, progress, seen=seen, facts=facts), request, facts)
     children = set_back_services(planned.children, request)
     return SyncAnswer(
         children=add_revisions(
@@ -263,7 +265,7 @@ def _freeze(
     status = report_failure(reason, problems, _previous(request, facts), serves=facts.settings.serving != "off")
     children = set_back_services(Children.of(find_last_children(request, problems)), request)
     rollout = plan_rollout(children, seen, request, facts)
-    reads = plan_worker_reads(request, rollout)
+    reads = add_binding(plan_worker_reads(request, rollout), request, facts, problems)
     return SyncAnswer(
         children=list(pace_children(children, rollout, seen)),
         status=status,

@@ -130,6 +130,37 @@ def test_priority_that_has_no_effect_is_said_in_review_and_status() -> None:
     assert IDLE in ready["message"]
 
 
+UNREAD = (
+    "spec.priorityClassName: reaches no pod, because Grove hands it to KAI and Volcano alone, and neither schedules "
+    "this graph; set extraPodSpec.priorityClassName of each service instead"
+)
+
+
+@pytest.mark.parametrize(
+    ("pod", "settings", "is_read"),
+    [
+        ({}, {}, False),
+        ({"schedulerName": "other"}, {}, False),
+        ({"schedulerName": "volcano"}, {}, True),
+        ({}, {"kai_scheduler": "on"}, True),
+        ({}, {"volcano_scheduler": "on"}, True),
+    ],
+    ids=["cluster's own", "another", "chosen", "KAI", "Volcano"],
+)
+def test_priority_that_grove_hands_to_nobody_is_said_in_review_and_status(
+    pod: dict[str, Any], settings: dict[str, str], is_read: bool
+) -> None:
+    graph = make.graph({"a": make.service(extraPodSpec=pod)}, priorityClassName="high")
+    expected = () if is_read else (UNREAD,)
+    installed = make.sync_request(graph, installed=["grove"]).children.optional_kinds()
+    review = Review(
+        new=graph, old=None, user=None, settings=make.facts(make.NOW, **settings).settings, installed=installed
+    )
+    assert texts_of(make.without_release(review_graph(review).warnings)) == expected
+    ready = world.ready(world.ask(graph, installed=["grove"], settings=settings))
+    assert (UNREAD in ready["message"]) is not is_read
+
+
 @pytest.mark.parametrize(
     ("spec", "beginning"),
     [

@@ -9,9 +9,15 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
+from hooks.graph.rules.validate import review_graph
+from hooks.graph.sync import sync
+from hooks.ground.k8s import kinds
+from hooks.ground.k8s.conditions import find_condition
 from hooks.ground.k8s.types import Manifest
 from hooks.ground.problems import texts_of
+from hooks.language.validation.review import Review
 from hooks.server.commands.main import main
+from hooks.wire.metacontroller.protocol import ObjectQuery, QueryAnswer, SyncAnswer
 from tests import make
 from tests.graph import world
 from tests.graph.test_grove import ask, cliques, multinode, settled, template
@@ -104,6 +110,112 @@ def test_unknown_domain_is_refused_where_grove_has_a_fixed_list() -> None:
     assert ask(made, grove_topology="pack").problems == ()
     (problem,) = ask(made, grove_topology="packDomain").problems
     assert problem.text.startswith("spec.topologyConstraint.packDomain: 'cage' must be one of region, zone")
+
+
+ZONE, POD = {"packDomain": "zone"}, {**WHOLE, "packDomain": "pod"}
+LEVELS = ("zone", "block", "rack", "host")
+WIDER = (
+    "spec.services[Worker].topologyConstraint.packDomain: 'zone' is wider than 'rack' in "
+    "spec.topologyConstraint.packDomain, and Grove places no part of a graph wider than the whole; choose 'rack' or "
+    "what stands behind it in "
+)
+LACKS = (
+    "spec.services[Worker].topologyConstraint.packDomain: the ClusterTopologyBinding dc has no domain 'numa'; Grove "
+    "finds there zone, block, rack, host"
+)
+NO_BINDING = "spec.topologyConstraint.topologyProfile: there is no ClusterTopologyBinding dc, in which Grove looks"
+
+
+def binding(levels: Any = LEVELS) -> QueryAnswer:
+    described = {"levels": [{"domain": one, "key": f"topology/{one}"} for one in levels]}
+    kind = {"apiVersion": "grove.io/v1alpha1", "kind": "ClusterTopologyBinding"}
+    return QueryAnswer(objects=({**kind, "metadata": {"name": "dc"}, "spec": described},))
+
+
+def read(made: Manifest, found: QueryAnswer) -> tuple[SyncAnswer, SyncAnswer]:
+    """The answer about a graph, and the one after its binding was read."""
+    request = make.sync_request(made, installed=["grove"])
+    facts = make.facts(grove_topology="pack")
+    first = sync(request, facts)
+    assert BINDING in first.queries
+    assert first.waits, "a binding that is not there is news, too"
+    return first, sync(request.with_answers({BINDING: found}), facts)
+
+
+BINDING = ObjectQuery(kinds.CLUSTER_TOPOLOGY_BINDING, "", "dc")
+
+
+def valid(answer: SyncAnswer) -> tuple[str, str]:
+    assert answer.status is not None
+    found = find_condition(answer.status["conditions"], "Valid")
+    assert found is not None
+    return found["status"], found["message"]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_service_in_a_wider_domain_than_the_graph_is_refused_by_the_fixed_list_alone(form: str) -> None:
+    answer = ask(graph(WHOLE, Worker=ZONE), grove_topology=form)
+    assert texts_of(answer.problems) == (f"{WIDER}region, zone, datacenter, block, rack, host, numa",)
+    assert valid(answer) == ("False", texts_of(answer.problems)[0])
+    assert "PodCliqueSet" not in {child["kind"] for child in answer.children}
+    assert ask(graph(WHOLE, Worker=HOST, Frontend=RACK), grove_topology=form).problems == ()
+    review = Review(new=graph(WHOLE, Worker=ZONE), old=None, user=None, settings=make.facts().settings, installed=None)
+    assert texts_of(review_graph(review).problems) == texts_of(answer.problems)
+
+
+@pytest.mark.parametrize(
+    ("made", "found", "beginning"),
+    [
+        (graph(WHOLE, Worker={"packDomain": "numa"}), binding(), LACKS),
+        (graph(WHOLE, Worker=RACK), QueryAnswer(), NO_BINDING),
+        (
+            graph({**WHOLE, "packDomain": "pod"}, Worker={"packDomain": "aisle"}),
+            binding(("aisle", "pod")),
+            ": 'aisle' is w",
+        ),
+    ],
+    ids=["domain", "binding", "order"],
+)
+def test_what_the_binding_does_not_allow_is_refused_once_it_is_read(
+    made: Manifest, found: QueryAnswer, beginning: str
+) -> None:
+    first, then = read(made, found)
+    assert first.problems == ()
+    (problem,) = texts_of(then.problems)
+    assert beginning in problem
+    assert valid(then) == ("False", problem)
+    assert then.queries == (BINDING,)
+    assert 0 < then.resync_after_seconds <= 60, "nothing tells that a binding was created or changed"
+
+
+@pytest.mark.parametrize(
+    "found",
+    [QueryAnswer(fault="the API server answers 403"), binding(()), binding(LEVELS)],
+    ids=["unread", "without levels", "good"],
+)
+def test_what_is_not_known_is_not_refused(found: QueryAnswer) -> None:
+    first, then = read(graph(WHOLE, Worker=HOST), found)
+    assert (then.problems, then.children) == ((), first.children)
+
+
+def test_binding_that_orders_the_names_of_the_fixed_list_anew_decides() -> None:
+    first, then = read(graph(WHOLE, Worker=ZONE), binding(("rack", "zone")))
+    assert texts_of(first.problems) == (f"{WIDER}region, zone, datacenter, block, rack, host, numa",)
+    assert then.problems == ()
+
+
+def test_binding_is_not_read_for_a_set_that_exists_and_where_none_is_named() -> None:
+    """Grove judges constraints when it creates a set. What happens to the binding later stops no graph."""
+    made = graph(WHOLE, Worker=ZONE)
+    children = settled(graph(WHOLE, Worker=RACK), grove_topology="pack")
+    assert valid(ask(graph(WHOLE, Worker=RACK), children, grove_topology="pack"))[0] == "True"
+    assert BINDING not in ask(graph(WHOLE, Worker=RACK), children, grove_topology="pack").queries
+    old = {**made, "status": {"podCliqueSet": "g"}}
+    review = Review(new=old, old=old, user=None, settings=make.facts().settings, installed=None)
+    assert review_graph(review).problems == ()
+    for settings in ({"grove_topology": "packDomain"}, {"grove_topology": "pack", "explain_pods": "off"}):
+        assert ask(graph(WHOLE, Worker=RACK), **settings).queries == ()
+    assert ask(graph(None), grove_topology="pack").queries == ()
 
 
 def test_graph_outside_of_grove_is_refused() -> None:

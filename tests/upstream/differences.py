@@ -69,7 +69,7 @@ KNOWN: tuple[Known, ...] = (
         what="verdict",
         how=How.REFUSED_THERE,
         there=".*ClusterTopologyBinding resource that was not found",
-        reason="whether a ClusterTopologyBinding exists is not looked up",
+        reason="admission reads no ClusterTopologyBinding; the condition Valid follows it",
     ),
     Known(
         what="env DYN_NAMESPACE_WORKER_SUFFIX|label nvidia.com/dynamo-worker-hash",

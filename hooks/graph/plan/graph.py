@@ -33,12 +33,16 @@ from hooks.graph.workers.generation import Generation
 from hooks.graph.workers.live_components import find_workers
 from hooks.ground import contract
 from hooks.ground.errors import InvalidSpec
+from hooks.ground.k8s.grove import KAI_SCHEDULER
 from hooks.ground.k8s.types import GroupVersionKind, Json
 from hooks.ground.problems import SPEC, FieldPath, Joined, Key, Problem
 from hooks.ground.settings import Settings
 from hooks.language.api.graph import GraphDeployment
-from hooks.language.rules.graph import NO_ORCHESTRATOR, PRIORITY_CLASS_IDLE
+from hooks.language.rules.graph import NO_ORCHESTRATOR, PRIORITY_CLASS_GROVE, PRIORITY_CLASS_IDLE
 from hooks.wire.metacontroller.controllers import can_use_leader_worker_sets
+
+PRIORITY_READERS = frozenset({KAI_SCHEDULER, contract.VOLCANO_SCHEDULER})
+"""The schedulers that read the priority of a graph where Grove writes it, in the PodGang; no pod has it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,7 +122,7 @@ def plan_graph(
         accounts=accounts,
         picker=plan_picker(graph),
         model_services=plan_model_services(graph),
-        warnings=tuple(_warn(graph, path, components, restarts=restarts, generation=generation)),
+        warnings=tuple(_warn(graph, path, components, grove, restarts=restarts, generation=generation)),
         notes=(
             path.note,
             *_waiting(path.blocked_by),
@@ -132,14 +136,14 @@ def _warn(
     graph: GraphDeployment,
     path: PathPlan,
     components: Iterable[GraphServicePlan],
+    grove: GrovePlan | None,
     *,
     restarts: Mapping[str, str],
     generation: Generation,
 ) -> Iterator[str]:
     """What a user should know of the graph, whether or not it is ready."""
     yield from path.warnings
-    if not path.takes_grove:
-        yield from _find_idle_priority(graph)
+    yield from _find_idle_priority(graph, grove)
     yield from _find_idle_restarts(graph, restarts)
     yield from _find_idle_frontend(graph, components)
     yield from _find_kept(graph)
@@ -237,9 +241,11 @@ def _find_idle_restarts(graph: GraphDeployment, restarts: Mapping[str, str]) -> 
             )
 
 
-def _find_idle_priority(graph: GraphDeployment) -> Iterator[str]:
-    if graph.spec.priority_class_name:
-        yield PRIORITY_CLASS_IDLE.at(SPEC / "priorityClassName").text
+def _find_idle_priority(graph: GraphDeployment, grove: GrovePlan | None) -> Iterator[str]:
+    pods = (clique.pod_spec for service in (grove.services if grove else ()) for clique in service.cliques)
+    if graph.spec.priority_class_name and not any(pod.get("schedulerName") in PRIORITY_READERS for pod in pods):
+        rule = PRIORITY_CLASS_GROVE if grove else PRIORITY_CLASS_IDLE
+        yield rule.at(SPEC / "priorityClassName").text
 
 
 def _find_idle_frontend(graph: GraphDeployment, components: Iterable[GraphServicePlan]) -> Iterator[str]:

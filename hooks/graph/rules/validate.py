@@ -22,7 +22,7 @@ from hooks.component.rules.validate import (
 )
 from hooks.component.spec.subject import ComponentType
 from hooks.graph.grove.rules import validate_for_grove, validate_lengths
-from hooks.graph.plan.graph import find_configuration_problems
+from hooks.graph.plan.graph import PRIORITY_READERS, find_configuration_problems
 from hooks.graph.plan.path import may_take_grove, takes_grove
 from hooks.graph.rules.change_rules import find_graph_changes
 from hooks.graph.rules.replaced import find_replaced_in_service, find_replaced_of_all
@@ -35,12 +35,13 @@ from hooks.graph.spec.ingress import default_ingress
 from hooks.graph.spec.operator_release import begin, read_operator_release
 from hooks.graph.spec.ports import common_envs, find_pool_problems, frontend_container_of
 from hooks.graph.spec.service_metadata import REPLACED_LABELS, namespace_of, service_annotations
-from hooks.graph.spec.topology import validate_topology
+from hooks.graph.spec.topology import find_refused, validate_topology
 from hooks.ground import contract
 from hooks.ground.k8s import kinds
 from hooks.ground.k8s.names import MAX_LABEL, has_label_value_form, has_subdomain_form
 from hooks.ground.k8s.types import GroupVersionKind, Json
 from hooks.ground.problems import METADATA, SPEC, FieldPath, Key, Problem
+from hooks.ground.settings import Settings, Switch
 from hooks.language.api.component_spec import ComponentSpec, Ingress
 from hooks.language.api.graph import GraphDeployment
 from hooks.language.rules import graph as rules
@@ -105,6 +106,7 @@ def _judge_graph(graph: GraphDeployment, review: Review) -> Findings:
         *validate_graph(graph, review.installed, _live_path(review), read_set_name(_status_of(review))),
         *_find_unknown_groups(graph, review.installed),
         *find_configuration_problems(graph),
+        *(() if read_set_name(_status_of(review)) else find_refused(graph)),
     )
     problems = tuple(one for one in found if not is_for_status_only(one) and one not in doubts[0])
     begun = begin(graph, None if review.old is None else read_operator_release(review.old))
@@ -146,8 +148,18 @@ def _find_doubts(graph: GraphDeployment) -> tuple[tuple[Problem, ...], tuple[Pro
 
 
 def _find_idle_priority(graph: GraphDeployment, review: Review) -> Iterator[Problem]:
-    if graph.spec.priority_class_name and not _may_be_under_grove(graph, review):
+    if not graph.spec.priority_class_name:
+        return
+    if not _may_be_under_grove(graph, review):
         yield rules.PRIORITY_CLASS_IDLE.at(SPEC / "priorityClassName")
+    elif review.installed is not None and not _has_priority_reader(graph, review.settings):
+        yield rules.PRIORITY_CLASS_GROVE.at(SPEC / "priorityClassName")
+
+
+def _has_priority_reader(graph: GraphDeployment, settings: Settings) -> bool:
+    """Whether a scheduler that reads the graph's priority is switched on, or chosen by a service."""
+    chosen = {str(spec.extra_pod_spec.get("schedulerName")) for spec in graph.spec.services.values()}
+    return Switch.ON in {settings.kai_scheduler, settings.volcano_scheduler} or bool(chosen & PRIORITY_READERS)
 
 
 def _may_be_under_grove(graph: GraphDeployment, review: Review) -> bool:

@@ -6,17 +6,19 @@ Source: Dynamo operator 1.5, internal/webhook/validation/dynamographdeployment.g
 internal/dynamo/grove.go; Grove, operator/api/core/v1alpha1, TopologyConstraint of alpha.6 to alpha.12.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from hooks.ground.errors import InvalidSpec
 from hooks.ground.k8s.grove import DOMAINS, Topology, TopologyForm, is_domain
-from hooks.ground.problems import SPEC, FieldPath, Key, Problem
+from hooks.ground.problems import SPEC, FieldPath, Joined, Key, Problem
 from hooks.ground.settings import Settings
 from hooks.language.api.graph import GraphDeployment
 from hooks.language.rules import topology as rules
 
 WHOLE_GRAPH = ""
 _WHOLE = SPEC / "topologyConstraint"
+_MOST_LEVELS = 20
+"""Domains of a binding that a message names."""
 
 
 def has_topology(graph: GraphDeployment) -> bool:
@@ -43,6 +45,31 @@ def validate_topology(graph: GraphDeployment, *, takes_grove: bool) -> Iterator[
     for name, constraint in sorted(asked.items()):
         if not constraint.pack_domain:
             yield rules.TOPOLOGY_DOMAIN.at(_path(name) / "packDomain")
+
+
+def find_refused(graph: GraphDeployment, levels: Sequence[str] | None = None) -> Iterator[Problem]:
+    """Problems for which Grove does not create the graph's set.
+
+    `levels` are the domains of the binding that the graph names, the widest first, and () if there is no such binding;
+    None if it was not read. Then only those of the fixed list are compared.
+
+    Source: Grove, operator/internal/webhook/admission/pcs/validation, topologyconstraints.go.
+    """
+    whole = graph.spec.topology_constraint
+    if whole is None:
+        return
+    if levels == ():
+        yield rules.TOPOLOGY_BINDING_LACKS.at(_WHOLE / "topologyProfile", name=whole.topology_profile)
+        return
+    asked = {name: spec.topology_constraint for name, spec in sorted(graph.spec.services.items())}
+    order, named = levels or DOMAINS, ", ".join((levels or DOMAINS)[:_MOST_LEVELS])
+    for name, constraint in {WHOLE_GRAPH: whole, **asked}.items():
+        domain, path = constraint.pack_domain if constraint else "", _path(name) / "packDomain"
+        if domain and levels and domain not in levels:
+            yield rules.TOPOLOGY_DOMAIN_LACKS.at(path, name=whole.topology_profile, domain=domain, levels=named)
+        elif {domain, whole.pack_domain} <= {*order} and order.index(domain) < order.index(whole.pack_domain):
+            at = Joined.of([_WHOLE / "packDomain"])
+            yield rules.TOPOLOGY_WIDER.at(path, domain=domain, whole=whole.pack_domain, at=at, levels=named)
 
 
 def plan_topology(

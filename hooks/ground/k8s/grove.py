@@ -28,7 +28,7 @@ ON_DELETE = "OnDelete"
 UPDATE_STRATEGIES = ("RollingRecreate", ON_DELETE)
 """What Grove does when the template of a set changes; it knows them from alpha.7 on."""
 DOMAINS = ("region", "zone", "datacenter", "block", "rack", "host", "numa")
-"""All domains that the form `packDomain` allows."""
+"""All domains that the form `packDomain` allows, the widest first."""
 
 _DOMAIN = re.compile(r"[a-z][a-z0-9-]{0,62}")
 

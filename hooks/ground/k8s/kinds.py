@@ -29,4 +29,7 @@ LEADER_WORKER_SET = GroupVersionKind("leaderworkerset.x-k8s.io", "v1", "LeaderWo
 POD_GROUP = GroupVersionKind("scheduling.volcano.sh", "v1beta1", "PodGroup")
 POD_CLIQUE_SET = GroupVersionKind("grove.io", "v1alpha1", "PodCliqueSet")
 POD_CLIQUE = GroupVersionKind("grove.io", "v1alpha1", "PodClique")
+CLUSTER_TOPOLOGY_BINDING = GroupVersionKind("grove.io", "v1alpha1", "ClusterTopologyBinding")
 POD_CLIQUE_SCALING_GROUP = GroupVersionKind("grove.io", "v1alpha1", "PodCliqueScalingGroup")
+
+WITHOUT_NAMESPACE = frozenset({CLUSTER_TOPOLOGY_BINDING, NAMESPACE, NODE})

@@ -158,6 +158,14 @@ PRIORITY_CLASS_IDLE = Rule(
     ),
     severity=Severity.WARNING,
 )
+PRIORITY_CLASS_GROVE = Rule(
+    name="priority-class-grove",
+    text=(
+        "{path}: reaches no pod, because Grove hands it to KAI and Volcano alone, and neither schedules this graph; "
+        "set extraPodSpec.priorityClassName of each service instead"
+    ),
+    severity=Severity.WARNING,
+)
 MANAGED_REPLICAS = Rule(
     name="managed-replicas",
     text=(

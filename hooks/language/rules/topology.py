@@ -56,3 +56,21 @@ TOPOLOGY_DOMAIN_FORM = Rule(
     name="topology-domain-form",
     text="{path}: {domain!r} must begin with a letter and have at most 63 lower case letters, digits and '-'",
 )
+TOPOLOGY_WIDER = Rule(
+    name="topology-wider",
+    text=(
+        "{path}: {domain!r} is wider than {whole!r} in {at}, and Grove places no part of a graph wider than the whole; "
+        "choose {whole!r} or what stands behind it in {levels}"
+    ),
+)
+TOPOLOGY_DOMAIN_LACKS = Rule(
+    name="topology-domain-lacks",
+    text="{path}: the ClusterTopologyBinding {name} has no domain {domain!r}; Grove finds there {levels}",
+)
+TOPOLOGY_BINDING_LACKS = Rule(
+    name="topology-binding-lacks",
+    text=(
+        "{path}: there is no ClusterTopologyBinding {name}, in which Grove looks domains up; create it, or choose one "
+        "of kubectl get clustertopologybindings"
+    ),
+)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from hooks.ground.k8s import kinds
 from hooks.ground.k8s.names import is_dns_label, is_subdomain
 from hooks.ground.k8s.types import GroupVersionKind, ReadManifest, plural_of
 from hooks.server.clients.manifests import check_manifest, read_continue, read_items
@@ -23,6 +24,8 @@ PAGE = 500
 """How many objects one answer to a list holds at most; fewer where so many are too large for one answer."""
 MOST_BYTES = 4 * MIB
 """The largest answer; an object has at most some 1.5 MiB."""
+LATE = "the API server does not answer in time"
+UNREACHABLE = "the API server does not answer the hooks; check that they reach it"
 MERGE_PATCH = "application/merge-patch+json"
 APPLY_PATCH = "application/apply-patch+yaml"
 
@@ -52,13 +55,14 @@ def collection_path(kind: GroupVersionKind, namespace: str = "") -> str:
 
 
 def object_path(kind: GroupVersionKind, namespace: str, name: str) -> str:
-    """The path of an object in a namespace.
+    """The path of an object in a namespace, which is empty for a kind without namespaces.
 
     Raises:
         Refused: no object can have that name. A name from a request may hold slashes, dots or a question mark, with
             which the path would be that of another object.
     """
-    if not is_dns_label(namespace) or not is_subdomain(name):
+    is_place = namespace == "" if kind in kinds.WITHOUT_NAMESPACE else is_dns_label(namespace)
+    if not is_place or not is_subdomain(name):
         raise Refused(f"no {kind.kind} can be named {namespace!r}/{name!r}")
     return f"{collection_path(kind, namespace)}/{name}"
 
@@ -210,7 +214,7 @@ def ask_server(
         if unanswered.is_too_large:
             raise TooLarge(f"{request}: {unanswered}", why=str(unanswered)) from unanswered
         # The same text for the same cause, because it becomes part of a status.
-        why = "the API server does not answer in time" if unanswered.is_late else _UNREADABLE
+        why = LATE if unanswered.is_late else UNREACHABLE if unanswered.is_unreachable else _UNREADABLE
         said = "no answer in time" if unanswered.is_late else unanswered
         raise Refused(f"{request}: {said}", why=why, is_unreachable=unanswered.is_unreachable) from unanswered
 

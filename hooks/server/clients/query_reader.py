@@ -21,6 +21,7 @@ from hooks.server.clients.api_server import (
     Refused,
     collection_path,
     describe_unreadable,
+    is_served,
     object_path,
 )
 from hooks.server.clients.manifests import read_items
@@ -44,6 +45,7 @@ OBJECTS_VARIABLE = "DYNAMO_SIMULATED_OBJECTS"
 """Variable in which `dynamo-hooks simulate` tells the hooks where it serves its objects, by plain HTTP on loopback."""
 
 _FORBIDDEN = "the hooks may not read {kind} objects; give their account the right to get and list them"
+_UNSERVED = "the cluster has no kind {kind}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,13 +165,15 @@ def _locate(query: ObjectQuery) -> str:
 
 
 def _ask(conversation: Conversation, query: ObjectQuery, path: str) -> FoundPods:
-    """The objects of a query; none of a kind that is not installed.
+    """The objects of a query; none of a kind that is not installed, which is a fault where a graph is refused for it.
 
     Raises:
         Refused: the API server refuses, does not answer, or answers something else.
     """
     if query.name:
         found = conversation.find(path, query.kind)
+        if found is None and query.kind in kinds.WITHOUT_NAMESPACE and not is_served(conversation.read, query.kind):
+            return FoundPods((), _UNSERVED.format(kind=query.kind.kind))
         return FoundPods(() if found is None else (found,))
     if query.kind == kinds.POD:
         return read_pods(conversation, path)

@@ -12,7 +12,6 @@ from hooks.server.clients.api_server import Refused
 PAUSE_SECONDS = 5.0
 """How long nothing is read at a place after the API server refused it there, or anywhere if it did not answer."""
 MOST_REMEMBERED = 256
-UNREACHABLE = "the API server does not answer the hooks; check that they reach it"
 
 
 class ReadFaults:
@@ -38,7 +37,6 @@ class ReadFaults:
         `what` ends the sentence about a status; `forbidden` is the reason if a right is missing.
         """
         fault = f"the API server answers {refused.status}{what}" if refused.status else refused.why
-        fault = UNREACHABLE if refused.is_unreachable else fault
         if refused.status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}:
             fault = forbidden
         found = (self._clock() + PAUSE_SECONDS, fault)

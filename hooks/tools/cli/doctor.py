@@ -49,10 +49,10 @@ def doctor(*, namespace: str, connection: Connection, output: str) -> None:
     """Check an installation, or list what a new one still needs. Nothing in the cluster is changed.
 
     It checks the versions of Kubernetes and Metacontroller, Metacontroller's flags, CRDs, controllers, optional kinds,
-    certificates and rights; whether the hooks and the prober can be reached and objects are synced; and whether other
-    controllers, such as the Go operator, manage the same objects. For each problem it prints the command that solves
-    it. Checks that your account has no rights for are listed and skipped. The exit status is 1 if there is an error,
-    and 0 if there are only warnings.
+    Grove, certificates and rights; whether the hooks and the prober can be reached and objects are synced; and whether
+    other controllers, such as the Go operator, manage the same objects. For each problem it prints the command that
+    solves it. Checks that your account has no rights for are listed and skipped. The exit status is 1 if there is an
+    error, and 0 if there are only warnings.
     """
     try:
         with connect(connection) as cluster:

@@ -10,6 +10,7 @@ from hooks.component import sync as component_sync
 from hooks.graph import sync as graph_sync
 from hooks.ground import contract
 from hooks.ground.errors import InvalidSpec
+from hooks.ground.k8s import kinds
 from hooks.ground.k8s.types import ReadManifest, gvk_of
 from hooks.ground.problems import HERE
 from hooks.ground.settings.facts import Facts
@@ -91,7 +92,13 @@ def find_misfit(objects: Iterable[ReadManifest]) -> str:
 
 def answer_queries(reader: WorldReader, queries: Iterable[ObjectQuery]) -> Mapping[ObjectQuery, QueryAnswer]:
     """What a hook would read on demand, from the objects that the reader shows."""
-    return {query: QueryAnswer(objects=tuple(reader.related_to(query.to_rule()))) for query in queries}
+    return {query: answer_found(query, tuple(reader.related_to(query.to_rule()))) for query in queries}
+
+
+def answer_found(query: ObjectQuery, found: tuple[ReadManifest, ...]) -> QueryAnswer:
+    """The answer of what was found; nothing here says of an object of the whole cluster that it does not exist."""
+    is_known = found or not query.name or query.kind not in kinds.WITHOUT_NAMESPACE
+    return QueryAnswer(objects=found, fault="" if is_known else "it is not among the objects that are known here")
 
 
 def ask_for_related(parent: ReadManifest, reader: WorldReader, facts: Facts) -> list[RelatedRule]:

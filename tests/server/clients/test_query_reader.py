@@ -184,3 +184,36 @@ def test_late_answer_is_said_in_the_same_words_each_time_and_stops_no_other_read
         ticking.seconds += 0.123
     assert faults == ["the API server does not answer in time"] * 2
     assert reader.read([NAMED])[NAMED].fault == ""
+
+
+def test_connection_that_comes_too_late_sends_nobody_to_the_network(
+    served: responses.RequestsMock, ticking: Ticking
+) -> None:
+    served.get(PODS, body=requests.ConnectTimeout("late"))
+    found = QueryReader(ticking.server).read([QUERY, NAMED])
+    late = QueryAnswer(fault="the API server does not answer in time")
+    assert found == {QUERY: late, NAMED: late}
+    assert len(served.calls) == 1
+
+
+BINDING = ObjectQuery(kinds.CLUSTER_TOPOLOGY_BINDING, "", "dc")
+GROVE = f"{URL}/apis/grove.io/v1alpha1"
+
+
+def test_object_of_the_whole_cluster_is_missing_only_where_its_kind_is_served(
+    served: responses.RequestsMock, ticking: Ticking
+) -> None:
+    path = f"{GROVE}/clustertopologybindings/dc"
+    served.get(path, json={"metadata": {"name": "dc"}, "spec": {}})
+    reader = QueryReader(ticking.server, fresh_seconds=0)
+    assert [one["metadata"] for one in reader.read([BINDING])[BINDING].objects] == [{"name": "dc"}]
+    served.replace("GET", path, status=404, json={})
+    served.get(GROVE, status=404, json={})
+    assert reader.read([BINDING])[BINDING] == QueryAnswer(fault="the cluster has no kind ClusterTopologyBinding")
+    served.replace("GET", GROVE, json={"resources": [{"kind": "ClusterTopologyBinding"}]})
+    assert reader.read([BINDING])[BINDING] == QueryAnswer()
+
+
+@pytest.mark.parametrize("query", [replace(BINDING, namespace="team-a"), replace(NAMED, namespace="")], ids=str)
+def test_object_is_asked_for_only_where_its_kind_has_it(ticking: Ticking, query: ObjectQuery) -> None:
+    assert QueryReader(ticking.server).read([query])[query].fault.startswith(f"no {query.kind.kind} can be named")

@@ -27,7 +27,12 @@ class ClusterReader:
 
     def read(self, queries: Sequence[ObjectQuery]) -> Mapping[ObjectQuery, QueryAnswer]:
         """The answer to each query, as an API server would give it."""
-        return {query: QueryAnswer(objects=tuple(self._find(query))) for query in queries}
+        return {query: self._answer(query) for query in queries}
+
+    def _answer(self, query: ObjectQuery) -> QueryAnswer:
+        if self.source is not None and not self.source.catalogue.serves(query.kind):
+            return QueryAnswer(fault=f"the simulated cluster has no kind {query.kind.kind}")
+        return QueryAnswer(objects=tuple(self._find(query)))
 
     def _find(self, query: ObjectQuery) -> Iterator[Manifest]:
         if self.source is None:

@@ -76,6 +76,10 @@ class Catalogue:
     def __len__(self) -> int:
         return len(self._by_kind)
 
+    def serves(self, kind: GroupVersionKind) -> bool:
+        """Whether a kind is served."""
+        return kind in self._by_kind
+
     def add(self, resource: Resource) -> None:
         """Serve one more kind."""
         self._by_kind[resource.kind] = resource

@@ -6,14 +6,17 @@ from datetime import datetime
 from enum import StrEnum
 
 from hooks.ground import contract
+from hooks.ground.k8s import kinds
+from hooks.ground.k8s.grove import TopologyForm
 from hooks.ground.k8s.pod_sets import pod_spec_of, wanted_replicas
-from hooks.ground.k8s.types import Json, ReadManifest, labels_of
+from hooks.ground.k8s.types import Json, ReadManifest, labels_of, plural_of
 from hooks.ground.settings import ENVIRONMENT_PREFIX
 from hooks.tools.operating.foreign_owners import NONE_FOREIGN, ForeignOwned
 from hooks.wire.metacontroller.install_files import CONTROLLER_FILES
 
 HOOKS_NAME = "dynamo-hooks"
 OPERATOR_NAME = "dynamo-operator"
+SET_CRD = f"{plural_of(kinds.POD_CLIQUE_SET)}.{kinds.POD_CLIQUE_SET.group}"
 _INSTALLATION = f"{ENVIRONMENT_PREFIX}INSTALLATION"
 _RESTRICTION = f"{ENVIRONMENT_PREFIX}INSTALLATION_NAMESPACE"
 
@@ -83,6 +86,40 @@ class Counted:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FailedPart:
+    """A PodClique of a graph, and what Grove says of its last failure there."""
+
+    title: str
+    namespace: str
+    name: str
+    cause: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroveFacts:
+    """What was read of Grove.
+
+    `crds` are the names of definitions, of Grove and of schedulers. `form` is how the definition of PodCliqueSets has
+    topologies, None if it has none. `tag` is that of the operator's image, empty if no Deployment has it. `bindings`
+    are the names of topologies, None if they were not read. `failed` are the parts that Grove could not make.
+    """
+
+    crds: frozenset[str] = frozenset()
+    form: TopologyForm | None = None
+    tag: str = ""
+    bindings: tuple[str, ...] | None = None
+    failed: tuple[FailedPart, ...] = ()
+
+    @property
+    def is_installed(self) -> bool:
+        """Whether the cluster has PodCliqueSets."""
+        return SET_CRD in self.crds
+
+
+NO_GROVE = GroveFacts()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class InstallationFacts:
     """What was read. `unread` has what could not be read, with the reason: checks say nothing about that.
 
@@ -90,7 +127,8 @@ class InstallationFacts:
     objects of the five kinds. `namespace` is where the hooks are searched; empty for everywhere. `claims` has the
     namespaces with the label of an installation, and that label. `foreign_owned` are objects that name their owners by
     another version than v1alpha1. `unmanaged_pods` have the label of a graph, and no workload of a graph manages them.
-    `counted` are the Deployments of components, by the uids of these.
+    `counted` are the Deployments of components, by the uids of these. `constrained` are the graphs with topology
+    constraints, as `namespace/name`.
     """
 
     now: datetime
@@ -111,6 +149,8 @@ class InstallationFacts:
     rights: tuple[Right, ...] = ()
     foreign_owned: ForeignOwned = NONE_FOREIGN
     unmanaged_pods: tuple[ReadManifest, ...] = ()
+    grove: GroveFacts = NO_GROVE
+    constrained: tuple[str, ...] = ()
     unread: Mapping[str, str] = field(default_factory=dict)
 
     @property

@@ -1,6 +1,6 @@
 """Reads the facts from the API server; changes nothing. What the user may not read is noted, not fatal."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
@@ -37,6 +37,7 @@ from hooks.tools.operating.doctor.facts import (
     is_metacontroller,
     status_written,
 )
+from hooks.tools.operating.doctor.grove_reading import read_grove
 from hooks.tools.operating.doctor.reviews import review_rights
 from hooks.tools.operating.foreign_owners import find_foreign_owned, getter
 from hooks.tools.operating.live_reader import LiveReader, find_installed
@@ -63,7 +64,11 @@ def read_facts(cluster: Cluster, now: datetime, namespace: str = "") -> Installa
     """
     reader = LiveReader(cluster=cluster)
     version = (cluster.read("/version") or {}).get("gitVersion", "")
-    crds = reader.read_all("customresourcedefinitions", CRD)
+    crds, deployments = (
+        reader.read_all("customresourcedefinitions", CRD),
+        reader.read_all("deployments", kinds.DEPLOYMENT),
+    )
+    parents = tuple(_slim(p) for kind in OUR_KINDS for p in reader.read_all(plural_of(kind), kind))
     facts = InstallationFacts(
         now=now,
         kubernetes=str(version),
@@ -71,9 +76,11 @@ def read_facts(cluster: Cluster, now: datetime, namespace: str = "") -> Installa
         crds={str(c["metadata"]["name"]): c for c in crds if c["metadata"]["name"] in {*NAMES, *CONTROLLER_CRDS}},
         served=reader.attempt("discovery", lambda: find_installed(cluster), frozenset()),
         controllers=tuple(c for kind in _CONTROLLERS for c in reader.read_all(plural_of(kind), kind)),
-        parents=tuple(_slim(p) for kind in OUR_KINDS for p in reader.read_all(plural_of(kind), kind)),
+        parents=parents,
         claims=_read_claims(reader),
-        **_read_workloads(reader),
+        **_read_workloads(reader, deployments),
+        grove=read_grove(reader, crds, deployments),
+        constrained=tuple(_title(p) for p in parents if p["kind"] == contract.GRAPH.kind and p.get("spec")),
         webhooks=tuple(w for kind in _WEBHOOKS for w in reader.read_all(plural_of(kind), kind)),
         events=tuple(
             e for reason in _TOLD for e in reader.read_all("events", kinds.EVENT, fieldSelector=f"reason={reason}")
@@ -94,11 +101,12 @@ def _slim(parent: ReadManifest) -> ReadManifest:
         {key: e[key] for key in ("time", "subresource") if key in e}
         for e in parent["metadata"].get("managedFields") or ()
     ]
-    status = parent.get("status") or {}
+    status, constraint = parent.get("status") or {}, (parent.get("spec") or {}).get("topologyConstraint")
     return {
         "apiVersion": parent["apiVersion"],
         "kind": parent["kind"],
         "metadata": metadata,
+        **({"spec": {"topologyConstraint": constraint}} if constraint else {}),
         "status": {key: status[key] for key in ("observedGeneration", "service") if key in status},
     }
 
@@ -109,9 +117,12 @@ def _read_claims(reader: LiveReader) -> dict[str, str]:
     return {name: found[contract.LABEL_INSTALLATION] for name, found in labels.items()}
 
 
-def _read_workloads(reader: LiveReader) -> dict[str, Any]:
+def _title(parent: ReadManifest) -> str:
+    return f"{parent['metadata']['namespace']}/{parent['metadata']['name']}"
+
+
+def _read_workloads(reader: LiveReader, deployments: Sequence[ReadManifest]) -> dict[str, Any]:
     """The workloads of the hooks, of Metacontroller and of the Go operator; the counts of components' Deployments."""
-    deployments = reader.read_all("deployments", kinds.DEPLOYMENT)
     found = [*deployments, *reader.read_all("statefulsets", kinds.STATEFUL_SET)]
     operator = {contract.LABEL_APP_NAME: "dynamo-operator"}
     return {

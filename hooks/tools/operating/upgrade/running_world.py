@@ -11,7 +11,7 @@ from hooks.tools.operating.cluster import Cluster
 from hooks.tools.operating.live_reader import LiveReader, header_of, title_of
 from hooks.tools.operating.live_world import read_world
 from hooks.tools.operating.upgrade.running_settings import find_hooks
-from hooks.tools.world.composite_hooks import HOOKS, ask
+from hooks.tools.world.composite_hooks import HOOKS, answer_found, ask
 from hooks.wire.metacontroller.protocol import ObjectQuery, QueryAnswer
 from hooks.wire.metacontroller.queries import ObjectSource
 from hooks.wire.world.objects import ObjectId, Owned, World
@@ -73,7 +73,7 @@ class _OnDemand:
             return QueryAnswer(fault=_TOO_MANY)
         found = tuple({**header_of(query.kind), **one} for one in self._find(query))
         self.objects |= {ObjectId.of(one): one for one in found}
-        return QueryAnswer(objects=found)
+        return answer_found(query, found)
 
     def _find(self, query: ObjectQuery) -> Iterable[ReadManifest]:
         what, cluster = f"{title_of(query.kind)} of {query.namespace}", self.reader.cluster
