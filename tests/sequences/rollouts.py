@@ -48,7 +48,7 @@ def complete_sets_are_kept(world: World, step: Step) -> Iterator[str]:
 
 def _began_now(world: World, pod: Manifest) -> bool:
     """Whether a pod became ready a moment ago, perhaps after it was decided that it may go, as it was not ready."""
-    ready = next((one for one in pod["status"]["conditions"] if one["type"] == "Ready"), {})
+    ready: Manifest = next((one for one in pod["status"]["conditions"] if one["type"] == "Ready"), {})
     return bool(ready.get("lastTransitionTime") == world.cluster.clock.timestamp)
 
 
