@@ -30,6 +30,8 @@ takes a node for lost, 5 s between two looks of its controller, and what a sync,
 TOLERATED_SECONDS = 10
 """After so long on a lost node the pod is replaced; without a word of the user's it is 300 s."""
 NOTICED_SECONDS, REPLACED_SECONDS = 120.0, 180.0
+STILL = signal.SIGSTOP
+"""As a machine that is gone, its processes keep their connections and answer nothing; killed ones refuse them."""
 
 
 @pytest.fixture
@@ -102,7 +104,7 @@ def among(*nodes: str) -> Manifest:
     return {"matchExpressions": [{"key": "kubernetes.io/hostname", "operator": "In", "values": list(nodes)}]}
 
 
-@pytest.mark.parametrize("how", [signal.SIGSTOP, signal.SIGKILL], ids=["silent", "dead"])
+@pytest.mark.parametrize("how", [STILL, signal.SIGKILL], ids=["still", "dead"])
 @pytest.mark.parametrize("lost", ["MockerWorker", "Frontend"])
 def test_node_is_lost(
     bench: Bench,
@@ -114,7 +116,8 @@ def test_node_is_lost(
     lost: str,
     how: signal.Signals,
 ) -> None:
-    api, what = scheduled, f"node of the {'worker' if lost == 'MockerWorker' else 'frontend'} is lost ({how.name})"
+    of = "worker" if lost == "MockerWorker" else "frontend"
+    api, what = scheduled, f"node of the {of} is lost, its processes {'stand still' if how is STILL else 'are dead'}"
     graph = load_graph("mocker-agg", tag, MockerWorker=1)
     graph["metadata"]["name"] = "mocker-agg"
     graph["metadata"]["annotations"] = {contract.ANNOTATION_DISCOVERY_BACKEND: "kubernetes"}

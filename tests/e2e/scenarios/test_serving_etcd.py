@@ -50,12 +50,12 @@ def test_graph_that_is_found_by_etcd(bench: Bench, api: ApiClient, tag: str, rep
     with seen.state("etcd: frontend dies (SIGKILL), and is back"):
         seen.signal("frontend", signal.SIGKILL)
         time.sleep(WATCHED_SECONDS)
-    with seen.state("etcd: etcd is away for a moment"):
+    with seen.state(f"etcd: etcd is away for {MOMENT_SECONDS:.0f} seconds"):
         etcd.kill()
         time.sleep(MOMENT_SECONDS)
         etcd.start()
         time.sleep(WATCHED_SECONDS)
-    with seen.state("etcd: etcd is away", settled_seconds=RESTARTED_SECONDS):
+    with seen.state(f"etcd: etcd is away for {AWAY_SECONDS:.0f} seconds", settled_seconds=RESTARTED_SECONDS):
         etcd.kill()
         time.sleep(AWAY_SECONDS)
         etcd.start()
