@@ -2,7 +2,6 @@
 
 import base64
 import shutil
-import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,8 +9,9 @@ from pathlib import Path
 import pytest
 import requests
 
+from tests.cluster.programs import HttpServer
 from tests.ports import free_port
-from tests.waiting import PATIENCE, wait_for
+from tests.waiting import PATIENCE
 
 
 def encode(text: str) -> str:
@@ -19,9 +19,8 @@ def encode(text: str) -> str:
     return base64.b64encode(text.encode()).decode()
 
 
-@contextmanager
-def running_etcd(folder: Path) -> Iterator[str]:
-    """Run an etcd and give its address, host:port; skips the test where none is installed."""
+def etcd_server(folder: Path) -> HttpServer:
+    """An etcd, not yet started, with its data in the folder; skips the test where none is installed."""
     program = shutil.which("etcd")
     if program is None:
         pytest.skip("etcd is missing; install etcd-server")
@@ -36,22 +35,19 @@ def running_etcd(folder: Path) -> Iterator[str]:
         "initial-cluster": f"test={peer}",
         "log-level": "error",
     }
-    # Ended by the kernel if this process is killed.
-    command = [
-        "setpriv",
-        "--pdeathsig",
-        "KILL",
-        program,
-        *(part for name, value in options.items() for part in (f"--{name}", value)),
-    ]
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
-        try:
-            _wait_until_healthy(client, process)
-            yield client.removeprefix("http://")
-        finally:
-            process.kill()
-            process.wait()
-            shutil.rmtree(folder / "etcd", ignore_errors=True)
+    command = [program, *(part for name, value in options.items() for part in (f"--{name}", value))]
+    return HttpServer("etcd", command, folder, url=client, health=f"{client}/health")
+
+
+@contextmanager
+def running_etcd(folder: Path) -> Iterator[str]:
+    """Run an etcd and give its address, host:port; skips the test where none is installed."""
+    server = etcd_server(folder)
+    try:
+        yield server.start().url.removeprefix("http://")
+    finally:
+        server.kill()
+        shutil.rmtree(folder / "etcd", ignore_errors=True)
 
 
 def put(address: str, *keys: str) -> None:
@@ -66,14 +62,3 @@ def keys_of(address: str) -> list[str]:
     everything = {"key": encode("\0"), "range_end": encode("\0"), "keys_only": True}
     found = requests.post(f"http://{address}/v3/kv/range", json=everything, timeout=PATIENCE).json()
     return sorted(base64.b64decode(entry["key"]).decode() for entry in found.get("kvs", []))
-
-
-def _wait_until_healthy(url: str, process: subprocess.Popen[bytes]) -> None:
-    def is_healthy() -> bool:
-        assert process.poll() is None, "etcd did not come up"
-        try:
-            return requests.get(f"{url}/health", timeout=PATIENCE).ok
-        except requests.ConnectionError:
-            return False
-
-    wait_for(is_healthy, "etcd is healthy")

@@ -1,6 +1,7 @@
-"""The node: takes the pods that are bound to it, gives each an address, and a worker that runs it."""
+"""A node: takes the pods that are bound to it, gives each an address, and a worker that runs it."""
 
 import base64
+import signal
 import threading
 import time
 import uuid
@@ -22,13 +23,24 @@ from tests.e2e.kubelet.guard import Guard, find_marked
 from tests.e2e.kubelet.pod_worker import Place, PodWorker
 from tests.loopback import PODS, on_loopback
 
-NODE, NODE_ADDRESS = "processes-0", f"{PODS}255.1"
 MARK = "E2E_KUBELET"
 """The variable by which every process of a pod is found, also those that it started itself."""
 
 HEARTBEAT_SECONDS, WATCH_SECONDS, PROBES_AT_ONCE = 20.0, 20, 8
 _ADDRESSES = (f"{PODS}{third}.{fourth}" for third in range(200, 250) for fourth in range(1, 250))
 """Beyond those that kwok gives to its pods."""
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A node, as the API server knows it."""
+
+    name: str
+    address: str
+
+
+FIRST, SECOND = Node("processes-0", f"{PODS}255.1"), Node("processes-1", f"{PODS}255.2")
+"""The one that is always there, and one that a test may lose."""
 
 
 @dataclass(slots=True)
@@ -40,6 +52,7 @@ class Kubelet:
     work: Path
     programs: dict[str, Path]
     given: Mapping[str, str]
+    node: Node = FIRST
     workers: dict[str, PodWorker] = field(default_factory=dict)
     _stopped: threading.Event = field(default_factory=threading.Event)
     _api: ApiClient = field(init=False)
@@ -63,6 +76,12 @@ class Kubelet:
             worker.halt()
         self._pool.shutdown(cancel_futures=True)
 
+    def vanish(self, number: signal.Signals) -> None:
+        """Be lost with its machine: its pods' processes get that signal, and nobody tells of them any more."""
+        self._stopped.set()
+        for worker in list(self.workers.values()):
+            worker.vanish(number)
+
     def watch_pods(self) -> None:
         """Follow the pods until it is stopped; after a fault it lists them again."""
         while not self._stopped.is_set():
@@ -81,7 +100,7 @@ class Kubelet:
         """Renew the node's Lease, without which its pods would be taken for lost."""
         while not self._stopped.wait(HEARTBEAT_SECONDS):
             try:
-                self._api.apply(_lease())
+                self._api.apply(_lease(self.node))
             except (ApiRefused, requests.RequestException):
                 continue
 
@@ -96,7 +115,7 @@ class Kubelet:
 
     def _take(self, pod: Manifest) -> None:
         uid = str(pod["metadata"]["uid"])
-        if pod["spec"].get("nodeName") != NODE or self._stopped.is_set():
+        if pod["spec"].get("nodeName") != self.node.name or self._stopped.is_set():
             return
         if uid in self.workers:
             self.workers[uid].update(pod)
@@ -114,7 +133,7 @@ class Kubelet:
         return Place(
             address=address,
             listens=on_loopback(address),
-            node_address=NODE_ADDRESS,
+            node_address=self.node.address,
             folder=self.folder / metadata["namespace"] / f"{metadata['name']}.{metadata['uid'][:8]}",
             work=self.work,
             claims=self.folder / "claims",
@@ -137,13 +156,18 @@ class Kubelet:
 
 @contextmanager
 def running_kubelet(
-    plane: ControlPlane, folder: Path, work: Path, programs: Mapping[str, Path], given: Mapping[str, str]
+    plane: ControlPlane,
+    folder: Path,
+    work: Path,
+    programs: Mapping[str, Path],
+    given: Mapping[str, str],
+    node: Node = FIRST,
 ) -> Iterator[Kubelet]:
     """Register the node and run its pods until the end of the block; then no process of a pod is left."""
     guard = Guard(MARK, uuid.uuid4().hex)
-    kubelet = Kubelet(plane, folder, work, dict(programs), {**given, **guard.marked})
+    kubelet = Kubelet(plane, folder, work, dict(programs), {**given, **guard.marked}, node)
     try:
-        _register(plane.client())
+        _register(plane.client(), node)
         threads = [threading.Thread(target=one, daemon=True) for one in (kubelet.watch_pods, kubelet.beat)]
         for thread in threads:
             thread.start()
@@ -164,7 +188,7 @@ def bind_pods(api: ApiClient, prefix: str, seconds: float = 60.0) -> None:
     name = "bind-to-kwok"
     policy = api.get("admissionregistration.k8s.io/v1", "MutatingAdmissionPolicy", name)
     assert policy is not None, f"the control plane has no policy {name}"
-    chosen = f'request.namespace.startsWith("{prefix}") ? "{NODE}" : "kwok-0"'
+    chosen = f'request.namespace.startsWith("{prefix}") ? "{FIRST.name}" : "kwok-0"'
     expression = f"Object{{spec: Object.spec{{nodeName: {chosen}}}}}"
     mutation = {"patchType": "ApplyConfiguration", "applyConfiguration": {"expression": expression}}
     api.patch("admissionregistration.k8s.io/v1", "MutatingAdmissionPolicy", name, {"spec": {"mutations": [mutation]}})
@@ -178,32 +202,31 @@ def bind_pods(api: ApiClient, prefix: str, seconds: float = 60.0) -> None:
         "spec": {"containers": [{"name": "a", "image": "a"}]},
     }
     until = time.monotonic() + seconds
-    while api.create(pod, dry_run=True)["spec"].get("nodeName") != NODE:
-        assert time.monotonic() < until, f"pods were not bound to {NODE} in {seconds:.0f} s"
+    while api.create(pod, dry_run=True)["spec"].get("nodeName") != FIRST.name:
+        assert time.monotonic() < until, f"pods were not bound to {FIRST.name} in {seconds:.0f} s"
         time.sleep(0.1)
 
 
-def _register(api: ApiClient) -> None:
+def _register(api: ApiClient, node: Node) -> None:
     resources = {"cpu": "64", "memory": "256Gi", "pods": "250", "nvidia.com/gpu": "64"}
-    api.apply(
-        {"apiVersion": "v1", "kind": "Node", "metadata": {"name": NODE, "labels": {"kubernetes.io/hostname": NODE}}}
-    )
+    metadata = {"name": node.name, "labels": {"kubernetes.io/hostname": node.name}}
+    api.apply({"apiVersion": "v1", "kind": "Node", "metadata": metadata})
     now = timestamp()
     ready = {"type": "Ready", "status": "True", "reason": "KubeletReady", "message": "processes can be started"}
     status = {
         "capacity": resources,
         "allocatable": resources,
-        "addresses": [{"type": "InternalIP", "address": NODE_ADDRESS}, {"type": "Hostname", "address": NODE}],
+        "addresses": [{"type": "InternalIP", "address": node.address}, {"type": "Hostname", "address": node.name}],
         "conditions": [{**ready, "lastHeartbeatTime": now, "lastTransitionTime": now}],
     }
-    api.patch("v1", "Node", NODE, {"status": status}, sub="status")
-    api.apply(_lease())
+    api.patch("v1", "Node", node.name, {"status": status}, sub="status")
+    api.apply(_lease(node))
 
 
-def _lease() -> Manifest:
+def _lease(node: Node) -> Manifest:
     now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
-    spec = {"holderIdentity": NODE, "leaseDurationSeconds": 40, "renewTime": now}
-    metadata = {"name": NODE, "namespace": "kube-node-lease"}
+    spec = {"holderIdentity": node.name, "leaseDurationSeconds": 40, "renewTime": now}
+    metadata = {"name": node.name, "namespace": "kube-node-lease"}
     return {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": metadata, "spec": spec}
 
 

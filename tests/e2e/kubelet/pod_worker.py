@@ -1,5 +1,6 @@
 """One pod: its containers in their order, its probes, its status; a thread that ends with the pod."""
 
+import signal
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -53,6 +54,7 @@ class PodWorker:
         self.name, self.uid = str(pod["metadata"]["name"]), str(pod["metadata"]["uid"])
         self._api, self._pool = api.within(pod["metadata"]["namespace"]), pool
         self._gone = self._halted = False
+        self._lost: signal.Signals | None = None
         self.ending_seconds = 0.0
         """How long its containers took to end, once they were asked to."""
         self._written: dict[str, Any] = pod.get("status", {})
@@ -75,6 +77,15 @@ class PodWorker:
     def halt(self) -> None:
         """End its processes at once and say nothing more to the API server."""
         self._halted = True
+        if self._thread.ident is not None:
+            self._thread.join()
+        for container in self.containers:  # what `vanish` left as it was
+            container.kill_at = 0.0
+            container.poll(time.monotonic())
+
+    def vanish(self, number: signal.Signals) -> None:
+        """Send its processes that signal, leave them as they are then, and say nothing more to the API server."""
+        self._lost, self._halted = number, True
         if self._thread.ident is not None:
             self._thread.join()
 
@@ -106,7 +117,11 @@ class PodWorker:
             self._step(time.monotonic())
             self._tell()
             time.sleep(TICK_SECONDS)
-        self._end()
+        if self._lost is None:
+            self._end()
+        else:
+            for container in self.containers:
+                container.signal(self._lost)
 
     def _step(self, now: float) -> None:
         for container in self.containers:

@@ -21,7 +21,7 @@ from tests.contract.backend import Manifest
 from tests.e2e import hooks_image, profilers
 from tests.e2e.bench import Bench, replaced_hooks
 from tests.e2e.graphs import explained, wait_for_answer
-from tests.e2e.kubelet.kubelet import NODE
+from tests.e2e.kubelet.kubelet import FIRST
 from tests.e2e.model import MODEL
 from tests.e2e.releases import NotInstalled, releases_folder
 from tests.installation import named, plain
@@ -54,10 +54,10 @@ def profiler(bench: Bench, tmp_path: Path) -> Iterator[None]:
     before = dict(bench.kubelet.programs)
     bench.kubelet.programs |= {release.tag: release.programs, hooks_image.TAG: hooks_image.write_programs(tmp_path)}
     bench.admin.create(named(plain("rbac.yaml"), "ClusterRole", ROLE))
-    bench.admin.patch("v1", "Node", NODE, {"metadata": {"labels": LABELS}})
+    bench.admin.patch("v1", "Node", FIRST.name, {"metadata": {"labels": LABELS}})
     with replaced_hooks(bench, tmp_path, {"hooks_image": hooks_image.IMAGE}):
         yield
-    bench.admin.patch("v1", "Node", NODE, {"metadata": {"labels": dict.fromkeys(LABELS)}})
+    bench.admin.patch("v1", "Node", FIRST.name, {"metadata": {"labels": dict.fromkeys(LABELS)}})
     bench.admin.delete("rbac.authorization.k8s.io/v1", "ClusterRole", ROLE)
     bench.kubelet.programs.clear()
     bench.kubelet.programs |= before

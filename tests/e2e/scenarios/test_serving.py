@@ -1,121 +1,32 @@
 """Ready and Serving beside what a real chat gets, each second, in the states through which a graph goes.
 
-A sample is wrong if the graph is called ready and a chat fails, or if it is said not to serve and a chat is answered.
-A few in a row may be wrong, with room for a busy machine; what was measured is in docs/status.md.
+Its processes find each other through the API server; `test_serving_etcd` has the states of discovery by etcd.
 """
 
-import os
 import signal
 import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from hooks.ground import contract
 from hooks.ground.k8s.types import Manifest
-from tests.cluster.acting_hooks import granted_effects
 from tests.cluster.api_client import ApiClient, wait_for
-from tests.cluster.control_plane import HOOKS_ACCOUNT
 from tests.cluster.dynamo import DYNAMO, GRAPH
-from tests.cluster.processes import running
-from tests.cluster.programs import hooks_server, prober_server
-from tests.e2e.bench import Bench, messages, stopped_hooks
-from tests.e2e.graphs import explained, load_graph
-from tests.e2e.sampling import Sample, Samples, sampling
-from tests.loopback import relay
-from tests.ports import free_port
+from tests.e2e.bench import Bench
+from tests.e2e.graphs import load_graph
+from tests.e2e.sampling import Samples
+from tests.e2e.watched import WATCHED_SECONDS, Report, Watched, asking_hooks, lines
 
-LATE_SECONDS, LOST_SECONDS, WATCHED_SECONDS, SETTLED_SECONDS = 15.0, 15.0, 20.0, 120.0
-Report = Callable[[str], None]
-
-
-MOST_WRONG_YES, MOST_WRONG_NO = 6, 8
-"""Samples in a row that may be wrong. A frontend is asked each 5 s at most, and its answer takes a sync to be told."""
+LATE_SECONDS, LOST_SECONDS = 15.0, 15.0
 
 
 @pytest.fixture
 def asking(bench: Bench, tag: str, tmp_path: Path) -> Iterator[None]:
-    """Hooks with a prober, and with the rights of the plain manifests, in place of the bench's."""
-    with ExitStack() as stack:
-        needed = stack.enter_context(messages(tag, tmp_path))
-        prober = stack.enter_context(running(prober_server(tmp_path, free_port(), "engine_addresses=any")))
-        url = stack.enter_context(relay(prober.url))
-        stack.enter_context(granted_effects(bench.admin))
-        port = stack.enter_context(stopped_hooks(bench))
-        settings = {"prober_url": url, **needed}
-        server = hooks_server(tmp_path, port, *(f"{one}={value}" for one, value in settings.items()), plane=bench.plane)
-        (tmp_path / "reading-token").write_text(bench.plane.tokens[HOOKS_ACCOUNT])
-        stack.enter_context(running(server))
+    """Hooks with a prober in place of the bench's."""
+    with asking_hooks(bench, tag, tmp_path):
         yield
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Watched:
-    """A graph that is looked at, and where rows about it go."""
-
-    bench: Bench
-    api: ApiClient
-    name: str
-    tag: str
-    report: Report
-
-    @contextmanager
-    def state(self, what: str) -> Iterator[Samples]:
-        """Sample during the block and until all is well again; then judge them."""
-        with sampling(self.api, self.name) as samples:
-            yield samples
-            with explained(self.bench, self.api):
-                wait_for(samples.are_settled, lambda: f"{what}: well again\n{lines(samples)}", SETTLED_SECONDS)
-        self._judge(what, samples)
-
-    def _judge(self, what: str, samples: Samples) -> None:
-        yes, no = samples.longest(is_wrong_yes), samples.longest(is_wrong_no)
-        self.report(f"| {what} | {self.tag} | {yes} | {no} |")
-        found = f"{what}: {yes} wrong yes, {no} wrong no\n{lines(samples)}"
-        assert yes <= MOST_WRONG_YES, found
-        assert no <= MOST_WRONG_NO, found
-
-    def pods_of(self, service: str) -> list[Manifest]:
-        """The pods of a service that are not being deleted."""
-        start = f"{self.name}-{service}".lower()
-        found = self.api.list("v1", "Pod")
-        return [
-            one
-            for one in found
-            if one["metadata"]["name"].startswith(start) and "deletionTimestamp" not in one["metadata"]
-        ]
-
-    def signal(self, service: str, number: signal.Signals) -> None:
-        """Send a signal to the processes of a service's pods, where they run."""
-        for pod in self.pods_of(service):
-            with suppress(LookupError, ProcessLookupError):
-                process = (
-                    self.bench.kubelet.worker_of(self.api.namespace, pod["metadata"]["name"]).containers[0].process
-                )
-                if process is not None:
-                    os.killpg(process.pid, number)
-
-    def keep_dead(self, service: str, seconds: float) -> None:
-        """Kill a service's processes for so long, as often as they start."""
-        until = time.monotonic() + seconds
-        while time.monotonic() < until:
-            self.signal(service, signal.SIGKILL)
-            time.sleep(0.2)
-
-
-def is_wrong_yes(one: Sample) -> bool:
-    return one.is_wrong_yes
-
-
-def is_wrong_no(one: Sample) -> bool:
-    return one.is_wrong_no
-
-
-def lines(samples: Samples) -> str:
-    return "\n".join(map(str, samples.in_order()))
 
 
 def start_late(worker: Manifest, seconds: float) -> None:
