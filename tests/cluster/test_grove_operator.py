@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from hooks.graph.grove.plan import NEVER
+from hooks.graph.grove.scaling import NEVER
 from tests import make
 from tests.cluster.acting_hooks import acting_hooks, effects_client, granted_effects
 from tests.cluster.api_client import ApiClient, wait_for

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from hooks.graph.grove.plan import NEVER
+from hooks.graph.grove.scaling import NEVER
 from hooks.graph.sync import customize
 from hooks.ground import contract
 from hooks.ground.k8s.types import Manifest

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from hooks.graph.grove.plan import NEVER
+from hooks.graph.grove.scaling import NEVER
 from hooks.ground.k8s.types import Manifest
 from hooks.wire.metacontroller.effects import ScalePodClique
 from hooks.wire.metacontroller.protocol import SyncAnswer
@@ -302,6 +302,12 @@ def test_clique_without_a_ready_pod_may_shrink_while_it_is_updated() -> None:
     assert scalings(ask(make.graph(services(idle=0)), children, [part])) == [0]
 
 
+def test_clique_that_cannot_roll_may_go_to_none() -> None:
+    children = stuck(make.graph(services(idle=1)))
+    part = rolling(children, 1, readyPodsSelectedToUpdate=SELECTED)
+    assert scalings(ask(make.graph(services(idle=0)), children, [part])) == [0]
+
+
 def test_update_that_cannot_end_names_the_way_out() -> None:
     graph = make.graph(services(idle=1))
     children = stuck(graph)
@@ -318,5 +324,5 @@ def test_old_pods_are_for_users_to_delete_where_nothing_replaces_them() -> None:
     of_graph["status"] = {"observedGeneration": 4}
     part = clique(children, "g-0-idle", "idle", updatedReplicas=0)
     answer = ask(graph, children, [clique(children, "g-0-frontend", "frontend"), part])
-    labels = "grove.io/podclique=g-0-idle,grove.io/pod-template-hash!=h1"
+    labels = "grove.io/podclique=g-0-idle,grove.io/pod-template-hash notin (h1)"
     assert f"delete the old pods: kubectl delete pods -n default -l '{labels}'" in message(answer)

@@ -138,7 +138,7 @@ def _compare_replicas(service: ScaledService, wanted: int, of_graph: str) -> Sca
     """Why not exactly the wanted replicas run, all of the current template and ready; as the end of a sentence."""
     if service.running != wanted:
         held = f"wanted={wanted}: {contract.SCALED_IN_LATER}"
-        why = f": {contract.SCALED_IN_LATER}" if held in of_graph else ""
+        why = f": {contract.SCALED_IN_LATER}" if held in of_graph and service.running > wanted else ""
         message = f"has {service.running} replicas, {wanted} wanted{why}"
         return ScalingAdapterState(reason=AdapterReason.SCALING, message=message)
     for word, count in (("up to date", service.updated), ("ready", service.ready)):

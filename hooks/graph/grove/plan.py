@@ -11,8 +11,9 @@ from dataclasses import dataclass, replace
 from hooks.component.seen.discovered import Discovered, write_annotation
 from hooks.component.spec.subject import NEVER_COPIED
 from hooks.graph.grove.discovered_for_pods import choose_discovered, find_discovered
-from hooks.graph.grove.service import GroveService, count_wanted, plan_grove_service
-from hooks.graph.seen.grove import ObservedGrove, ObservedSet
+from hooks.graph.grove.scaling import NEVER, count_wanted, counts_still, find_held, plan_scaling
+from hooks.graph.grove.service import GroveService, plan_grove_service
+from hooks.graph.seen.grove import ObservedSet
 from hooks.graph.seen.grove_names import pod_clique_set_name
 from hooks.graph.seen.observe import ObservedGraph
 from hooks.graph.spec.components import GraphServicePlan
@@ -39,9 +40,6 @@ from hooks.ground.settings import Settings, Switch
 from hooks.language.api.graph import GraphDeployment
 from hooks.language.rules import grove as rules
 from hooks.wire.metacontroller.effects import ScalePodClique
-
-NEVER = "87600h0m0s"
-"""A termination delay of ten years. Grove lets it change at any time, and replaces no pod for it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,7 +96,7 @@ def plan_grove(
         pod_clique_set_name(graph, seen.grove.set_name),
         services,
         topology.get(WHOLE_GRAPH),
-        termination_delay=NEVER if below else settings.grove_termination_delay,
+        termination_delay=NEVER if below or counts_still(seen.grove) else settings.grove_termination_delay,
         annotations={**_kept_decisions(graph, components), **_volcano_queue(graph, settings)},
     )
     if existing is not None and not existing.is_deleting:
@@ -106,7 +104,8 @@ def plan_grove(
     problems = [*_mixed_schedulers(services), *_refused_changes(pod_clique_set, existing)]
     if problems:
         raise InvalidSpec(tuple(problems))
-    held = frozenset(_find_held(services, seen.grove, pod_clique_set))
+    held = frozenset(find_held(services, seen.grove, pod_clique_set, settings))
+    free = [service for service in services if service.service not in held]
     return GrovePlan(
         name=name_of(pod_clique_set),
         namespace=graph.metadata.namespace,
@@ -115,9 +114,7 @@ def plan_grove(
         below=below,
         held=held,
         is_withheld=existing is not None and existing.is_deleting,
-        effects=tuple(
-            _scale([one for one in services if one.service not in held], seen.grove, graph.metadata.namespace, settings)
-        ),
+        effects=tuple(plan_scaling(free, seen.grove, graph.metadata.namespace, settings)),
         notes=tuple(_notes(services)),
     )
 
@@ -261,48 +258,6 @@ def _refused_changes(wanted: Manifest, existing: ObservedSet | None) -> Iterator
     changes = list(find_immutable_changes(existing.applied_spec or existing.spec, wanted["spec"]))
     if changes:
         yield rules.GROVE_FIXED.at(SPEC / "services", name=name_of(wanted), changes="; ".join(changes))
-
-
-def _find_held(services: Iterable[GroveService], seen: ObservedGrove, wanted: Manifest) -> Iterator[str]:
-    """The services that must not become smaller yet: an update that has begun, or is to begin, would never end.
-
-    Source: Grove, operator/internal/controller/podclique/components/pod/rollingupdate.go, isCurrentPodUpdateComplete.
-    """
-    existing = seen.pod_clique_set
-    live = {str(one.get("name")): one for one in cliques_of(existing.applied_spec or existing.spec)} if existing else {}
-    changing = {one["name"] for one in cliques_of(wanted["spec"]) if _pods_of(one) != _pods_of(live.get(one["name"]))}
-    for service in services:
-        found = seen.scalables.get((service.kind, service.target))
-        if found is None or service.replicas is None or service.replicas >= found.desired:
-            continue
-        is_to_change = any(clique.name in changing for clique in service.cliques) and service.group is None
-        if found.keeps_size or (is_to_change and found.available):
-            yield service.service
-
-
-def _pods_of(clique: Mapping[str, Json] | None) -> Json:
-    """What an update of a clique replaces its pods for."""
-    found = clique or {}
-    return [found.get("labels") or {}, found.get("annotations") or {}, (found.get("spec") or {}).get("podSpec") or {}]
-
-
-def _scale(
-    services: Iterable[GroveService], seen: ObservedGrove, namespace: str, settings: Settings
-) -> Iterator[ScalePodClique]:
-    """Effects for services whose live replicas are not the wanted ones; new objects get replicas from the template.
-
-    A service whose adapter is no longer enabled is always scaled: the live object may be older than the adapter's last
-    change, and without the adapter nothing would show that.
-    """
-    if settings.effect_scale is Switch.OFF or seen.pod_clique_set is None or seen.pod_clique_set.is_deleting:
-        return
-    for service in services:
-        found = seen.scalables.get((service.kind, service.target))
-        if found is None or found.is_deleting or service.replicas is None:
-            continue
-        if found.desired == service.replicas and not service.leaves_adapter:
-            continue
-        yield ScalePodClique(kind=service.kind, namespace=namespace, name=service.target, replicas=service.replicas)
 
 
 def _notes(services: Iterable[GroveService]) -> Iterator[str]:

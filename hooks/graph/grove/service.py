@@ -98,13 +98,6 @@ def target_name(set_name: str, service: str) -> str:
     return f"{set_name}-0-{service.lower()}"
 
 
-def count_wanted(service: GroveService, seen: ObservedGrove) -> int:
-    """The replicas that the graph or an autoscaler wants."""
-    found = seen.scalables.get((service.kind, service.target))
-    left = found.desired if found is not None else service.least
-    return left if service.replicas is None else service.replicas
-
-
 def keeps_adapter(service: GroveService, seen: ObservedGrove) -> bool:
     """Whether the adapter of a service that no longer enables it must stay for now.
 

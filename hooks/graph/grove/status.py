@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from hooks.graph.grove.plan import GrovePlan
 from hooks.graph.grove.progress import GroveProgress
-from hooks.graph.grove.service import count_wanted
+from hooks.graph.grove.scaling import count_wanted
 from hooks.graph.seen.grove import ObservedGrove
 from hooks.ground.k8s import kinds
 from hooks.ground.k8s.not_ready import Cause, Explanation

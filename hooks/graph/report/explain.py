@@ -87,7 +87,7 @@ def _explain_part(grove: GrovePlan, found: Scalable) -> Iterator[Explanation]:
     strategy = (grove.pod_clique_set["spec"].get("updateStrategy") or {}).get("type")
     if strategy == ON_DELETE and found.updated < found.replicas <= found.available:
         is_clique = found.kind == kinds.POD_CLIQUE.kind
-        old = f",{LABEL_TEMPLATE_HASH}!={found.template_hash}" if is_clique and found.template_hash else ""
+        old = f",{LABEL_TEMPLATE_HASH} notin ({found.template_hash})" if found.template_hash else ""
         labels = f"{LABEL_POD_CLIQUE if is_clique else LABEL_GROUP}={found.name}{old}"
         yield Explanation(
             reason=NotReadyReason.WAITING_FOR_DEPENDENCY,

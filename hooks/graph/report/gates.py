@@ -30,14 +30,14 @@ def explain_gate(
     own = seen.scalables.get((service.kind, service.target))
     if own is None or not any(gate.get("name") == GATE for gate in gates):
         return found
-    parts = [(one, seen.scalables.get((one.kind, one.target))) for one in services]
+    parts = [(one, seen.scalables.get((one.kind, one.target))) for one in services if one is not service]
     counts = [(one, part.desired, part.replicas, part.scheduled) for one, part in parts if part is not None]
     lacking = [(one, wanted, made) for one, wanted, made, _ in counts if min(wanted, made) < one.least]
     if not lacking and own.scheduled >= service.least:
         lacking = [(one, wanted, bound) for one, wanted, _, bound in counts if bound < one.least]
     if not lacking:
         return found
-    culprit, wanted, there = lacking[0]
+    culprit, wanted, there = min(lacking, key=lambda one: one[1] >= one[0].least)
     why = f"{found.finding}, and {culprit.service} has {there} of the {culprit.least} that the gang needs"
     cure = f"set the replicas of {culprit.service} to {culprit.least} or more"
     return replace(found, finding=why, remedy=cure if wanted < culprit.least else f"see what {culprit.service} lacks")

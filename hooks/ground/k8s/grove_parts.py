@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from hooks.ground.k8s import kinds
+from hooks.ground.k8s.conditions import is_true
 from hooks.ground.k8s.pod_defaults import without_defaults
 from hooks.ground.k8s.pod_sets import cliques_of, wanted_replicas
 from hooks.ground.k8s.types import Json, ReadManifest, annotations_of, is_deleting, labels_of, name_of
@@ -36,7 +37,8 @@ class Scalable:
     `available` is the number of ready pods of a PodClique, or of available replicas of a PodCliqueScalingGroup;
     `scheduled` is the number of those that have nodes, `least` the number that Grove wants there always. An update
     that has not ended, or is still to begin (`is_updating`), has `selected` ready pods for replacement. `template_hash`
-    is in the labels of its new pods. `errors` say why pods that it lacks could not be made. Where it is judged by
+    is in the labels of its new pods, of a group all hashes of its members. `is_breached`: Grove counts how
+    long it has been below its least. `errors` say why pods that it lacks could not be made. Where it is judged by
     content, `unprocessed` says why it does not have the set's template, `unfinished` why its pods may not have its own.
     """
 
@@ -54,6 +56,7 @@ class Scalable:
     is_updating: bool = False
     selected: int = 0
     template_hash: str = ""
+    is_breached: bool = False
     errors: tuple[str, ...] = ()
     unprocessed: str = ""
     unfinished: str = ""
@@ -72,7 +75,7 @@ class Scalable:
     @property
     def is_stuck(self) -> bool:
         """Whether it became smaller during its update, so that Grove waits for ever."""
-        return self.is_updating and self.selected > self.desired
+        return self.is_updating and self.selected > self.desired > 0
 
     def to_status(self) -> dict[str, Json]:
         """The entry of a graph's `status.services`."""
@@ -108,6 +111,7 @@ def read_scalable(manifest: ReadManifest) -> Scalable:
         is_updating=bool(running),
         selected=max(map(_count_selected, running), default=0),
         template_hash=labels_of(manifest).get(LABEL_TEMPLATE_HASH, ""),
+        is_breached=is_true(status.get("conditions") or (), "MinAvailableBreached"),
         errors=read_errors(manifest) if replicas < desired else (),
     )
 
@@ -115,14 +119,15 @@ def read_scalable(manifest: ReadManifest) -> Scalable:
 def judge_parts(pod_clique_set: ReadManifest, parts: Sequence[ReadManifest]) -> tuple[str, list[Scalable]]:
     """Why the set's parts may be of an older template, empty if that is known of each part; and the parts.
 
-    A group has the errors of its PodCliques.
+    A group has the errors and hashes of its PodCliques.
     """
     found = {name_of(part): read_scalable(part) for part in parts}
     members = _members_of(parts)
     for name, of_group in members.items():
         if name in found:
             errors = (*found[name].errors, *(one for member in of_group for one in found[name_of(member)].errors))
-            found[name] = replace(found[name], errors=tuple(dict.fromkeys(errors)))
+            hashes = sorted({found[name_of(member)].template_hash for member in of_group} - {""})
+            found[name] = replace(found[name], errors=tuple(dict.fromkeys(errors)), template_hash=",".join(hashes))
     unprocessed = why_unprocessed(pod_clique_set)
     if not unprocessed or is_deleting(pod_clique_set):
         return unprocessed, list(found.values())
@@ -188,13 +193,13 @@ def why_unprocessed(pod_clique_set: ReadManifest) -> str:
 
 
 def read_errors(manifest: ReadManifest) -> tuple[str, ...]:
-    """The errors that Grove reports of a set or a part, in its words; it clears the list with its next attempt."""
-    errors = (manifest.get("status") or {}).get("lastErrors") or ()
+    """The errors that Grove reports of a set or a part, in its words; after a pass without any it may keep the last."""
+    errors = [one for one in (manifest.get("status") or {}).get("lastErrors") or () if isinstance(one, Mapping)]
     return tuple(str(error.get("description") or error.get("code") or "an error without a text") for error in errors)
 
 
 def _progress_of(status: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    return [progress for key in _PROGRESS if (progress := status.get(key))]
+    return [progress for key in _PROGRESS if isinstance(progress := status.get(key), Mapping) and progress]
 
 
 def _count_selected(progress: Mapping[str, Any]) -> int:

@@ -6,7 +6,7 @@ from typing import Any
 from hooks.ground import contract
 from hooks.ground.k8s import kinds
 from hooks.ground.k8s.grove import TopologyForm
-from hooks.ground.k8s.grove_parts import read_errors
+from hooks.ground.k8s.grove_parts import read_scalable
 from hooks.ground.k8s.types import ReadManifest, plural_of
 from hooks.tools.operating.doctor.facts import SET_CRD, FailedPart, GroveFacts, containers_of
 from hooks.tools.operating.doctor.finding import describe
@@ -62,7 +62,8 @@ def _find_tags(deployments: Iterable[ReadManifest]) -> Iterator[str]:
 def _read_failed(reader: LiveReader) -> Iterator[FailedPart]:
     """Only the PodCliques of graphs: other sets are not ours."""
     for part in reader.read_all(plural_of(kinds.POD_CLIQUE), kinds.POD_CLIQUE, labelSelector=contract.LABEL_GRAPH):
-        if errors := read_errors(part):
+        # Grove may keep errors that are over, but not where pods are missing.
+        if errors := read_scalable(part).errors:
             cause = " ".join(errors[-1].rpartition(_CAUSE)[2].split())
             namespace, name = str(part["metadata"]["namespace"]), str(part["metadata"]["name"])
             yield FailedPart(title=describe(part), namespace=namespace, name=name, cause=cause)

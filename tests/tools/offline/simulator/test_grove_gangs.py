@@ -170,6 +170,12 @@ def test_graph_with_a_service_at_none_is_ready_and_stays() -> None:
     world.cluster.run_for(33 * MINUTES)
     assert {pod["metadata"]["uid"] for pod in world.pods()} == before
     assert world.status()["state"] == "successful"
+    world.apply(idle(1, "img:2"))
+    world.cluster.run_for(5 * MINUTES)
+    assert before < {pod["metadata"]["uid"] for pod in world.pods()}
+    assert world.status()["state"] == "successful"
+    delay = found(world.cluster, kinds.POD_CLIQUE_SET, "g")["spec"]["template"]["terminationDelay"]
+    assert delay == "15m0s"
 
 
 def test_graph_is_scaled_in_after_its_rollout() -> None:

@@ -1,0 +1,76 @@
+"""How many replicas the services of a graph under Grove get: what is scaled now, what waits, and what is at 0."""
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from hooks.graph.grove.service import GroveService
+from hooks.graph.seen.grove import ObservedGrove
+from hooks.ground.k8s.grove import ON_DELETE
+from hooks.ground.k8s.pod_defaults import without_defaults
+from hooks.ground.k8s.pod_sets import cliques_of
+from hooks.ground.k8s.types import Json, Manifest
+from hooks.ground.settings import Settings, Switch
+from hooks.wire.metacontroller.effects import ScalePodClique
+
+NEVER = "87600h0m0s"
+"""A termination delay of ten years. Grove lets it change at any time, and replaces no pod for it."""
+
+
+def count_wanted(service: GroveService, seen: ObservedGrove) -> int:
+    """The replicas that the graph or an autoscaler wants."""
+    found = seen.scalables.get((service.kind, service.target))
+    left = found.desired if found is not None else service.least
+    return left if service.replicas is None else service.replicas
+
+
+def counts_still(seen: ObservedGrove) -> bool:
+    """Whether Grove still counts the time that a service was at 0: a shorter delay would end the gang at once."""
+    existing = seen.pod_clique_set
+    is_long = existing is not None and (existing.spec.get("template") or {}).get("terminationDelay") == NEVER
+    return is_long and any(part.is_breached for part in seen.scalables.values())
+
+
+def find_held(
+    services: Iterable[GroveService], seen: ObservedGrove, wanted: Manifest, settings: Settings
+) -> Iterator[str]:
+    """The services that must not become smaller yet: an update that has begun, or is to begin, would never end.
+
+    Source: Grove, operator/internal/controller/podclique/components/pod/rollingupdate.go, isCurrentPodUpdateComplete.
+    """
+    existing, strategy = seen.pod_clique_set, (wanted["spec"].get("updateStrategy") or {}).get("type")
+    if settings.effect_scale is Switch.OFF or strategy == ON_DELETE:
+        return
+    live = {str(one.get("name")): one for one in cliques_of(existing.applied_spec or existing.spec)} if existing else {}
+    changing = {one["name"] for one in cliques_of(wanted["spec"]) if _pods_of(one) != _pods_of(live.get(one["name"]))}
+    for service in services:
+        found = seen.scalables.get((service.kind, service.target))
+        if found is None or not service.replicas or service.replicas >= found.desired:
+            continue  # nothing of an update matters where no pod is wanted
+        is_to_change = any(clique.name in changing for clique in service.cliques) and service.group is None
+        if found.keeps_size or (is_to_change and found.available):
+            yield service.service
+
+
+def _pods_of(clique: Mapping[str, Json] | None) -> Json:
+    """What an update of a clique replaces its pods for."""
+    found = clique or {}
+    pod = without_defaults((found.get("spec") or {}).get("podSpec") or {})
+    return [found.get("labels") or {}, found.get("annotations") or {}, pod]
+
+
+def plan_scaling(
+    services: Iterable[GroveService], seen: ObservedGrove, namespace: str, settings: Settings
+) -> Iterator[ScalePodClique]:
+    """Effects for services whose live replicas are not the wanted ones; new objects get replicas from the template.
+
+    A service whose adapter is no longer enabled is always scaled: the live object may be older than the adapter's last
+    change, and without the adapter nothing would show that.
+    """
+    if settings.effect_scale is Switch.OFF or seen.pod_clique_set is None or seen.pod_clique_set.is_deleting:
+        return
+    for service in services:
+        found = seen.scalables.get((service.kind, service.target))
+        if found is None or found.is_deleting or service.replicas is None:
+            continue
+        if found.desired == service.replicas and not service.leaves_adapter:
+            continue
+        yield ScalePodClique(kind=service.kind, namespace=namespace, name=service.target, replicas=service.replicas)
