@@ -181,7 +181,8 @@ def _build_pod(store: Store, clique: Manifest, index: int) -> Manifest:
     env = list(_variables(clique, subdomain, index))
     containers = [{**container, "env": [*container.get("env", ()), *env]} for container in spec["containers"]]
     own = {"containers": containers, "hostname": f"{metadata['name']}-{index}", "subdomain": subdomain}
-    gated: dict[str, Any] = {"schedulingGates": [{"name": GATE}]}
+    is_in_gang = _set_of(store, clique) is not None
+    gated: dict[str, Any] = {"schedulingGates": [{"name": GATE}]} if is_in_gang else {}
     if clique["spec"].get("startsAfter"):
         gated["initContainers"] = [*spec.get("initContainers", ()), {"name": INIT_CONTAINER, "image": INIT_CONTAINER}]
     return build_pod(store, clique, {"metadata": {"labels": labels, **annotations}, "spec": {**spec, **own, **gated}})

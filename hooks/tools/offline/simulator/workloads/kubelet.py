@@ -53,7 +53,7 @@ _NEXT = {
     Stage.ENDING: Stage.ENDED,
 }
 _NEEDED = frozenset({kinds.CONFIG_MAP, kinds.PERSISTENT_VOLUME_CLAIM, kinds.SECRET})
-_BEFORE_READY = frozenset({Stage.PENDING, Stage.PULLING, Stage.STARTING})
+_BEFORE_START, _IN_ORDER = frozenset({Stage.PENDING, Stage.PULLING}), frozenset({Stage.STARTING})
 _LAST = {False: Stage.READY, True: Stage.ENDED}
 """The final stage of a pod, by whether it runs once."""
 
@@ -125,8 +125,10 @@ class Kubelet:
     def observe(self, change: StoreChange) -> None:
         """Track pods and claims that are created or deleted, and objects that pods wait for."""
         kind = GroupVersionKind.of(change.current["apiVersion"], change.current["kind"])
-        if (change.old is None and kind in _NEEDED) or kind == kinds.POD_CLIQUE:
-            self._revisit_waiting(change.ref.namespace)
+        if change.old is None and kind in _NEEDED:
+            self._revisit_waiting(change.ref.namespace, _BEFORE_START)
+        if kind == kinds.POD_CLIQUE:
+            self._revisit_waiting(change.ref.namespace, _IN_ORDER)
         if kind not in {kinds.POD, kinds.PERSISTENT_VOLUME_CLAIM}:
             return
         if change.new is None:
@@ -240,10 +242,10 @@ class Kubelet:
             return None
         return missing
 
-    def _revisit_waiting(self, namespace: str) -> None:
+    def _revisit_waiting(self, namespace: str, stages: frozenset[Stage]) -> None:
         """Revisit the pods of a namespace that may wait for an object that was created, or for other pods."""
         for ref, stage in self._stages.items():
-            if ref.kind == kinds.POD.kind and ref.namespace == namespace and stage in _BEFORE_READY:
+            if ref.kind == kinds.POD.kind and ref.namespace == namespace and stage in stages:
                 self._due.set_new(ref, self._clock.seconds)
 
     def _revisit(self, glob: str) -> None:
