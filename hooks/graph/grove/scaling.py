@@ -39,20 +39,21 @@ def find_held(
     existing, strategy = seen.pod_clique_set, (wanted["spec"].get("updateStrategy") or {}).get("type")
     if settings.effect_scale is Switch.OFF or strategy == ON_DELETE:
         return
-    live = {str(one.get("name")): one for one in cliques_of(existing.applied_spec or existing.spec)} if existing else {}
-    changing = {one["name"] for one in cliques_of(wanted["spec"]) if _pods_of(one) != _pods_of(live.get(one["name"]))}
+    applied = (existing.applied_spec or existing.spec) if existing else {}
     for service in services:
         found = seen.scalables.get((service.kind, service.target))
         if found is None or not service.replicas or service.replicas >= found.desired:
             continue  # nothing of an update matters where no pod is wanted
-        is_to_change = any(clique.name in changing for clique in service.cliques) and service.group is None
+        is_to_change = service.group is None and any(
+            _pods_of(wanted["spec"], clique.name) != _pods_of(applied, clique.name) for clique in service.cliques
+        )
         if found.keeps_size or (is_to_change and found.available):
             yield service.service
 
 
-def _pods_of(clique: Mapping[str, Json] | None) -> Json:
-    """What an update of a clique replaces its pods for."""
-    found = clique or {}
+def _pods_of(spec: Mapping[str, Json], name: str) -> Json:
+    """What an update of a clique of the set replaces its pods for."""
+    found = next((one for one in cliques_of(spec) if one.get("name") == name), {})
     pod = without_defaults((found.get("spec") or {}).get("podSpec") or {})
     return [found.get("labels") or {}, found.get("annotations") or {}, pod]
 

@@ -64,7 +64,7 @@ class GroveService:
 
     @property
     def least(self) -> int:
-        """The replicas that Grove keeps available; below them it waits, and in the end makes the whole graph anew."""
+        """The replicas that Grove keeps available; below them it waits, and after its delay ends the gang."""
         return self.group.min_available if self.group else self.cliques[0].min_available
 
 

@@ -15,7 +15,7 @@ from hooks.graph.report.progress import GraphProgress
 from hooks.graph.seen.observe import ObservedGraph
 from hooks.ground.k8s import kinds
 from hooks.ground.k8s.grove import ON_DELETE
-from hooks.ground.k8s.grove_parts import LABEL_GROUP, LABEL_POD_CLIQUE, LABEL_TEMPLATE_HASH, Scalable
+from hooks.ground.k8s.grove_parts import LABEL_GROUP, LABEL_POD_CLIQUE, LABEL_TEMPLATE_HASH, Scalable, find_cause
 from hooks.ground.k8s.not_ready import Explanation, NotReadyReason, choose_worst
 from hooks.ground.k8s.pod_reasons import explain_refusal, is_refusal
 from hooks.ground.settings.facts import Facts
@@ -71,8 +71,7 @@ def _explain_key(plan: GraphPlan, service: GroveService) -> tuple[Explanation, .
 
 def _explain_errors(errors: Iterable[str]) -> Iterator[Explanation]:
     """Grove reports refused pods among its errors, each wrapped in what it was doing."""
-    causes = (error.rpartition(", cause: ")[2] for error in errors)
-    return (explain_refusal(cause) for cause in causes if is_refusal(cause))
+    return (explain_refusal(cause) for cause in map(find_cause, errors) if is_refusal(cause))
 
 
 def _explain_part(grove: GrovePlan, found: Scalable) -> Iterator[Explanation]:

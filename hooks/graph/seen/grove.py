@@ -24,8 +24,8 @@ class ObservedSet:
 
     `applied_spec` is the spec as it was last applied, None if that is not recorded. `unprocessed` says in half a
     sentence why its PodCliques may still be of an older template; it is empty where each part is judged for itself.
-    `errors` are Grove's own words. `restarts` is by
-    service the id of the last restart, empty for none; the applied spec counts if the annotation was removed.
+    `errors` are Grove's own words. `restarts` is by service the id of the last restart, empty for none; the applied
+    spec counts if the annotation was removed.
     `discovered` is by service what was discovered for its pods when they last changed. `rendering` is the set's mark.
     """
 

@@ -198,6 +198,11 @@ def read_errors(manifest: ReadManifest) -> tuple[str, ...]:
     return tuple(str(error.get("description") or error.get("code") or "an error without a text") for error in errors)
 
 
+def find_cause(error: str) -> str:
+    """The words of what failed at the bottom of an error, which Grove wraps in what it was doing."""
+    return error.rpartition(", cause: ")[2]
+
+
 def _progress_of(status: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return [progress for key in _PROGRESS if isinstance(progress := status.get(key), Mapping) and progress]
 

@@ -6,7 +6,7 @@ from typing import Any
 from hooks.ground import contract
 from hooks.ground.k8s import kinds
 from hooks.ground.k8s.grove import TopologyForm
-from hooks.ground.k8s.grove_parts import read_scalable
+from hooks.ground.k8s.grove_parts import find_cause, read_scalable
 from hooks.ground.k8s.types import ReadManifest, plural_of
 from hooks.tools.operating.doctor.facts import SET_CRD, FailedPart, GroveFacts, containers_of
 from hooks.tools.operating.doctor.finding import describe
@@ -16,7 +16,6 @@ KAI_CRD = "queues.scheduling.run.ai"
 VOLCANO_CRD = "podgroups.scheduling.volcano.sh"
 BINDING_CRD = f"{plural_of(kinds.CLUSTER_TOPOLOGY_BINDING)}.{kinds.CLUSTER_TOPOLOGY_BINDING.group}"
 OPERATOR = "grove-operator"
-_CAUSE = ", cause: "
 
 
 def read_grove(reader: LiveReader, crds: Iterable[ReadManifest], deployments: Iterable[ReadManifest]) -> GroveFacts:
@@ -64,6 +63,6 @@ def _read_failed(reader: LiveReader) -> Iterator[FailedPart]:
     for part in reader.read_all(plural_of(kinds.POD_CLIQUE), kinds.POD_CLIQUE, labelSelector=contract.LABEL_GRAPH):
         # Grove may keep errors that are over, but not where pods are missing.
         if errors := read_scalable(part).errors:
-            cause = " ".join(errors[-1].rpartition(_CAUSE)[2].split())
+            cause = " ".join(find_cause(errors[-1]).split())
             namespace, name = str(part["metadata"]["namespace"]), str(part["metadata"]["name"])
             yield FailedPart(title=describe(part), namespace=namespace, name=name, cause=cause)

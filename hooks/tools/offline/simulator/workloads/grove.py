@@ -12,6 +12,7 @@ from datetime import datetime
 from typing import Any
 
 from hooks.ground.k8s import kinds
+from hooks.ground.k8s.grove_parts import LABEL_TEMPLATE_HASH
 from hooks.ground.k8s.hashing import canonical_json, short_hash
 from hooks.ground.k8s.types import GroupVersionKind, Manifest, controller_of, is_deleting
 from hooks.tools.offline.simulator.client import Client
@@ -25,7 +26,7 @@ from hooks.tools.offline.simulator.workloads.grove_gangs import (
     parts_of,
     termination_of,
 )
-from hooks.tools.offline.simulator.workloads.grove_pods import BREACHED, TEMPLATE_HASH, hash_of, replaces_pods
+from hooks.tools.offline.simulator.workloads.grove_pods import BREACHED, hash_of, replaces_pods
 from hooks.tools.offline.simulator.workloads.owned import owned_by, write_status
 from hooks.wire.world.equality import are_equal
 from hooks.wire.world.ownership import controller_reference
@@ -156,7 +157,7 @@ def _ensure_pod_clique(
     spec = {**template["spec"]}
     if "startsAfter" in spec:
         spec["startsAfter"] = [f"{prefix}{other}" for other in spec["startsAfter"]]
-    all_labels = {**template.get("labels", {}), **labels, TEMPLATE_HASH: _digest(template)}
+    all_labels = {**template.get("labels", {}), **labels, LABEL_TEMPLATE_HASH: _digest(template)}
     annotations = {key: dict(value) for key, value in template.items() if key == "annotations"}
     fresh = _build(owner, kinds.POD_CLIQUE, name, all_labels, spec=spec)
     fresh["metadata"] |= annotations

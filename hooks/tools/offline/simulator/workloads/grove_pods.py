@@ -9,7 +9,7 @@ from typing import Any
 
 from hooks.ground.k8s import kinds
 from hooks.ground.k8s.grove import ON_DELETE
-from hooks.ground.k8s.grove_parts import GATE, LABEL_GROUP, LABEL_POD_CLIQUE
+from hooks.ground.k8s.grove_parts import GATE, LABEL_GROUP, LABEL_POD_CLIQUE, LABEL_TEMPLATE_HASH
 from hooks.ground.k8s.types import Manifest, is_deleting, labels_of
 from hooks.tools.offline.pod_troubles import Trouble
 from hooks.tools.offline.simulator.client import Client
@@ -18,7 +18,6 @@ from hooks.tools.offline.simulator.store import ApiError, Ref, Store, ref_of
 from hooks.tools.offline.simulator.workloads.owned import build_pod, pods_of, write_status
 from hooks.tools.offline.simulator.workloads.pods import is_gated, is_ready
 
-TEMPLATE_HASH = "grove.io/pod-template-hash"
 POD_INDEX = "grove.io/podclique-pod-index"
 INIT_CONTAINER = "grove-initc"
 BREACHED = "MinAvailableBreached"
@@ -67,7 +66,7 @@ def replaces_pods(pod_clique_set: Mapping[str, Any] | None) -> bool:
 
 def hash_of(obj: Mapping[str, Any]) -> str:
     """The hash of the template of a PodClique or pod."""
-    text: str = obj["metadata"]["labels"][TEMPLATE_HASH]
+    text: str = obj["metadata"]["labels"][LABEL_TEMPLATE_HASH]
     return text
 
 
