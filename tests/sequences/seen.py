@@ -118,7 +118,9 @@ def _workload_faults(found: Manifest, counts: tuple[str, ...], wanted: int) -> I
     name, status = f"{found['kind']} {found['metadata']['name']}", found.get("status") or {}
     if "deletionTimestamp" in found["metadata"]:
         yield f"{name} is being deleted"
-    if status.get("observedGeneration") != found["metadata"]["generation"]:
+    progress = status.get("updateProgress") or {"updateEndedAt": ""}
+    has_stopped = wanted == 0 == status.get("replicas", 0) and "updateEndedAt" not in progress  # Grove looks no more
+    if status.get("observedGeneration") != found["metadata"]["generation"] and not has_stopped:
         yield f"{name} has a status of an older spec"
     for field in counts:
         if status.get(field, 0) != wanted:

@@ -77,6 +77,11 @@ class Scalable:
         """Whether it became smaller during its update, so that Grove waits for ever."""
         return self.is_updating and self.selected > self.desired > 0
 
+    @property
+    def has_stopped(self) -> bool:
+        """Whether it went to 0 during its update, and has no pod: Grove waits for a new one, and observes nothing."""
+        return self.is_updating and self.desired == 0 and self.replicas == 0
+
     def to_status(self) -> dict[str, Json]:
         """The entry of a graph's `status.services`."""
         return {
@@ -158,7 +163,8 @@ def why_unready(found: Scalable | None) -> str:
         return "it is being deleted"
     if found.is_stuck:
         return f"Grove waits for {found.selected} new pods, and only {found.desired} are wanted"
-    if found.observed_generation is not None and found.observed_generation < found.generation:
+    is_older = found.observed_generation is not None and found.observed_generation < found.generation
+    if is_older and not found.has_stopped:
         return f"spec not yet processed: {_generations(found.generation, found.observed_generation)}"
     return found.unprocessed or (_shortage(found) or found.unfinished if found.desired else "")
 

@@ -152,6 +152,16 @@ def test_part_that_is_not_ready_says_why(manifest: dict[str, Any] | None, reason
     assert why_unready(None if manifest is None else read_scalable(manifest)) == reason
 
 
+def test_part_that_went_to_0_in_its_update_is_done_when_its_pods_are_gone() -> None:
+    progress: dict[str, Any] = {"updateStartedAt": "t", "readyPodsSelectedToUpdate": {"current": "p-0"}}
+    status: dict[str, Any] = {"observedGeneration": 1, "updateProgress": progress}
+    behind = "spec not yet processed: generation=3, observedGeneration=1"
+    assert why_unready(read_scalable(part("PodClique", desired=0, generation=3, **status))) == ""
+    assert why_unready(read_scalable(part("PodClique", desired=0, generation=3, replicas=1, **status))) == behind
+    ended = {**status, "updateProgress": {**progress, "updateEndedAt": "t"}}
+    assert why_unready(read_scalable(part("PodClique", desired=0, generation=3, **ended))) == behind
+
+
 def test_part_on_its_way_out_is_not_ready() -> None:
     manifest = part("PodClique", desired=0)
     manifest["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
