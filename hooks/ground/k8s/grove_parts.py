@@ -163,9 +163,9 @@ def why_unready(found: Scalable | None) -> str:
         return "it is being deleted"
     if found.is_stuck:
         return f"Grove waits for {found.selected} new pods, and only {found.desired} are wanted"
-    is_older = found.observed_generation is not None and found.observed_generation < found.generation
-    if is_older and not found.has_stopped:
-        return f"spec not yet processed: {_generations(found.generation, found.observed_generation)}"
+    observed = found.generation if found.observed_generation is None else found.observed_generation
+    if observed < found.generation and not found.has_stopped:
+        return f"spec not yet processed: {_generations(found.generation, observed)}"
     return found.unprocessed or (_shortage(found) or found.unfinished if found.desired else "")
 
 

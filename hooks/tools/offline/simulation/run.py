@@ -7,7 +7,9 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Protocol
 
+from hooks.graph.report.serving_reasons import SERVING, ServingReason
 from hooks.ground import contract
+from hooks.ground.k8s.conditions import find_condition
 from hooks.tools.offline.simulation.applied_documents import apply_documents
 from hooks.tools.offline.simulation.plan import SimulationPlan, build_cluster
 from hooks.tools.offline.simulation.processes import Servers, find_free_port, run_servers
@@ -26,9 +28,12 @@ SNAPSHOT_SECONDS = 0.1
 """Real seconds between two snapshots."""
 LONGEST_TURN_SECONDS = 0.5
 """Real seconds that count between two snapshots: where more pass, the machine is busy and the prober late too."""
+ASKING_SECONDS = 1.0
+"""Seconds of the cluster between two snapshots at most while a graph waits for what the prober hears, in real time."""
 STUCK_SECONDS = 15.0
 """Seconds of the cluster after which nothing more is expected of pods that only wait for missing objects."""
 
+_ASKED = frozenset({ServingReason.ASKING, ServingReason.NO_MODEL, ServingReason.NOT_ROUTED})
 _LOOPBACK_ENGINES = "engine_addresses=any"
 """The simulated frontends and engines listen on loopback."""
 
@@ -132,7 +137,7 @@ def _watch(
     *,
     programs: Programs,
 ) -> Snapshot:
-    waiting = list(roots)
+    waiting, looked_at = list(roots), 0.0
 
     def is_done() -> bool:
         programs.servers.heed()
@@ -144,11 +149,17 @@ def _watch(
             waiting.pop()
         return not waiting and _all_over(cluster, roots)
 
+    def is_early() -> bool:
+        return cluster.clock.seconds - looked_at >= ASKING_SECONDS and any(_is_asking(cluster, ref) for ref in roots)
+
     end, before, stuck_since = 0.0, time.monotonic(), math.inf
     while True:
         now = time.monotonic()
         end, before = advance(end, now - before, plan), now
-        cluster.run_until(is_done, end - cluster.clock.seconds)
+        looked_at = cluster.clock.seconds
+        cluster.run_until(lambda: is_done() or is_early(), end - looked_at)
+        if is_early():
+            end = cluster.clock.seconds
         snapshot = take_snapshot(cluster, roots)
         look(snapshot)
         stuck_since = min(stuck_since, snapshot.seconds) if snapshot.is_stuck else math.inf
@@ -163,6 +174,12 @@ def advance(seconds: float, passed: float, plan: SimulationPlan) -> float:
     A turn counts no longer than it would on a machine that is not busy, so nothing times out for lack of a processor.
     """
     return min(seconds + min(passed, LONGEST_TURN_SECONDS) * plan.speed, plan.timeout)
+
+
+def _is_asking(cluster: SimulatedCluster, ref: Ref) -> bool:
+    """Whether a graph lacks nothing but what its frontends are still to say."""
+    conditions = ((cluster.reader.get(ref) or {}).get("status") or {}).get("conditions") or ()
+    return (find_condition(conditions, SERVING) or {}).get("reason") in _ASKED
 
 
 def _all_over(cluster: SimulatedCluster, roots: Iterable[Ref]) -> bool:
