@@ -1,6 +1,7 @@
 """A small client of the Kubernetes API: objects are plain dicts, kinds are found by discovery."""
 
 import copy
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Self
@@ -10,7 +11,7 @@ import requests
 
 from tests import waiting
 from tests.contract.backend import ApiRefused, Manifest, Propagation
-from tests.waiting import PATIENCE, T
+from tests.waiting import PATIENCE, T, stretch
 
 BEFORE_RESYNC = 150.0
 """Fewer seconds than the 180 after which Metacontroller asks about a graph or a component anyway."""
@@ -195,6 +196,14 @@ def wait_for(
 ) -> T:
     """`tests.waiting.wait_for`, for no longer than an event may take: a resync would hide that one was missed."""
     return waiting.wait_for(condition, what, seconds, poll=poll)
+
+
+def stays(holds: Callable[[], bool], what: Callable[[], object], seconds: float) -> None:
+    """Look for so many seconds whether something holds all the time."""
+    until = time.monotonic() + stretch(seconds)
+    while time.monotonic() < until:
+        assert holds(), what()
+        time.sleep(0.2)
 
 
 def _group_path(api_version: str) -> str:

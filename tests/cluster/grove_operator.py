@@ -22,7 +22,11 @@ from tests.ports import free_port
 from tests.waiting import PATIENCE
 
 PROGRAM = "grove-operator"
+EXEMPT = (ADMIN, "controller-manager", "scheduler", "kwok")
+"""Whom Grove's authorizer lets change what Grove has made: its own account, and Kubernetes' controllers."""
 CRDS = "grove/v0.1.0-alpha.12-rc1"
+SECONDS = 120.0
+"""Grove looks again every five seconds, and the hooks read pods that nobody tells them of every ten to thirty."""
 _REGISTRATION = "admissionregistration.k8s.io/v1"
 
 
@@ -39,7 +43,9 @@ needs_operator = pytest.mark.skipif(
 
 
 @contextmanager
-def running_grove(plane: ControlPlane, folder: Path, *, topology: bool = False) -> Iterator[Server]:
+def running_grove(
+    plane: ControlPlane, folder: Path, *, topology: bool = False, authorizer: bool = False
+) -> Iterator[Server]:
     """Install Grove's kinds, start its operator with its webhooks, and remove all that at the end."""
     operator, api = find_operator(), plane.client()
     assert operator is not None
@@ -47,12 +53,16 @@ def running_grove(plane: ControlPlane, folder: Path, *, topology: bool = False) 
     install_crds(api, crds)
     certificate, webhooks, health = make_certificate(folder), free_port(), free_port()
     configuration = folder / "grove.yaml"
-    configuration.write_text(yaml.safe_dump(_configure(webhooks, health, certificate.parent, topology=topology)))
+    configuration.write_text(
+        yaml.safe_dump(_configure(webhooks, health, certificate.parent, topology=topology, authorizer=authorizer))
+    )
     variables = (f"KUBECONFIG={plane.kubeconfig(ADMIN)}", "GROVE_INIT_CONTAINER_IMAGE=grove-initc")
     command = ["env", *variables, str(operator), f"--config={configuration}"]
+    if authorizer:
+        command = _in_pod(folder, command)
     with running(Server(PROGRAM, command, folder)) as server:
         server.wait_until(lambda: requests.get(f"http://127.0.0.1:{health}/readyz", timeout=PATIENCE).ok)
-        registrations = [api.create(document) for document in _register(webhooks, certificate)]
+        registrations = [api.create(document) for document in _register(webhooks, certificate, authorizer=authorizer)]
         wait_for(lambda: _admits(api), "Grove's webhooks answer")
         try:
             yield server
@@ -62,7 +72,7 @@ def running_grove(plane: ControlPlane, folder: Path, *, topology: bool = False) 
             remove_kinds(api, crds)
 
 
-def _configure(webhooks: int, health: int, certificates: Path, *, topology: bool) -> Manifest:
+def _configure(webhooks: int, health: int, certificates: Path, *, topology: bool, authorizer: bool) -> Manifest:
     """The operator's configuration file.
 
     Source: ai-dynamo/grove, operator/api/config/v1alpha1/types.go.
@@ -83,18 +93,33 @@ def _configure(webhooks: int, health: int, certificates: Path, *, topology: bool
         "controllers": {"podCliqueSet": syncs, "podClique": syncs, "podCliqueScalingGroup": syncs},
         "logLevel": "info",
         "logFormat": "json",
-        "authorizer": {"enabled": False},
+        "authorizer": {"enabled": authorizer, "exemptServiceAccountUserNames": list(EXEMPT)},
         "topologyAwareScheduling": {"enabled": topology},
         "scheduler": {"profiles": [{"name": "default-scheduler"}], "defaultProfileName": "default-scheduler"},
     }
 
 
-def _register(port: int, certificate: Path) -> list[Manifest]:
-    hooks = (
-        ("MutatingWebhookConfiguration", "default-podcliqueset", "podcliquesets"),
-        ("ValidatingWebhookConfiguration", "validate-podcliqueset", "podcliquesets"),
-        ("ValidatingWebhookConfiguration", "validate-clustertopology", "clustertopologybindings"),
-    )
+def _in_pod(folder: Path, command: list[str]) -> list[str]:
+    """The command in a mount of its own, where the file of a pod says which account Grove has: one that nobody uses."""
+    account = folder / "account"
+    account.mkdir()
+    (account / "namespace").write_text("grove-system")
+    at = "/var/run/secrets/kubernetes.io/serviceaccount"
+    mounted = f'mount -t tmpfs none /var/run && mkdir -p {at} && mount --bind "$0" {at} && exec "$@"'
+    named = ["env", "GROVE_OPERATOR_SERVICE_ACCOUNT_NAME=grove-operator"]
+    return ["unshare", "--mount", *named, "sh", "-c", mounted, str(account), *command]
+
+
+def _register(port: int, certificate: Path, *, authorizer: bool) -> list[Manifest]:
+    written, changed = ("CREATE", "UPDATE"), ("CREATE", "UPDATE", "DELETE")
+    hooks: list[tuple[str, str, tuple[str, ...], tuple[str, ...]]] = [
+        ("MutatingWebhookConfiguration", "default-podcliqueset", ("podcliquesets",), written),
+        ("ValidatingWebhookConfiguration", "validate-podcliqueset", ("podcliquesets",), written),
+        ("ValidatingWebhookConfiguration", "validate-clustertopology", ("clustertopologybindings",), written),
+    ]
+    if authorizer:
+        parts = ("podcliques", "podcliquescalinggroups")
+        hooks.append(("ValidatingWebhookConfiguration", "authorizer-webhook", parts, changed))
     bundle = base64.b64encode(certificate.read_bytes()).decode()
     return [
         {
@@ -112,14 +137,14 @@ def _register(port: int, certificate: Path) -> list[Manifest]:
                         {
                             "apiGroups": ["grove.io"],
                             "apiVersions": ["v1alpha1"],
-                            "operations": ["CREATE", "UPDATE"],
-                            "resources": [resource],
+                            "operations": list(operations),
+                            "resources": list(resources),
                         }
                     ],
                 }
             ],
         }
-        for kind, path, resource in hooks
+        for kind, path, resources, operations in hooks
     ]
 
 

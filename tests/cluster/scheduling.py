@@ -1,6 +1,6 @@
 """Nodes of a test's own, for the pods that the real scheduler gets: those of namespaces `scheduled-…` alone."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -31,14 +31,14 @@ def scheduled_namespace(admin: ApiClient) -> Iterator[ApiClient]:
             admin.delete("v1", "Node", node["metadata"]["name"])
 
 
-def add_node(admin: ApiClient, pool: str, gpus: int) -> None:
-    """A node for the pods of one namespace."""
-    room = {"cpu": "100", "memory": "1Ti", "pods": "100", "nvidia.com/gpu": str(gpus)}
+def add_node(admin: ApiClient, pool: str, gpus: int, more: Mapping[str, str] | None = None, **labels: str) -> str:
+    """A node for the pods of one namespace, with room for `more`; gives its name."""
+    room = {"cpu": "100", "memory": "1Ti", "pods": "100", "nvidia.com/gpu": str(gpus), **(more or {})}
     metadata = {
         "generateName": f"{pool}-",
-        "labels": {"pool": pool},
+        "labels": {"pool": pool, **labels},
         "annotations": {"kwok.x-k8s.io/node": "fake"},
     }
-    admin.create(
-        {"apiVersion": "v1", "kind": "Node", "metadata": metadata, "status": {"allocatable": room, "capacity": room}}
-    )
+    node = {"apiVersion": "v1", "kind": "Node", "metadata": metadata}
+    name: str = admin.create({**node, "status": {"allocatable": room, "capacity": room}})["metadata"]["name"]
+    return name

@@ -1,58 +1,47 @@
 """Graphs under Grove's real operator, its webhooks and the real scheduler: what users read, and what ends."""
 
 import time
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Iterator
 
 import pytest
 
 from hooks.graph.grove.scaling import NEVER
 from tests import make
-from tests.cluster.acting_hooks import acting_hooks, effects_client, granted_effects
-from tests.cluster.api_client import ApiClient, wait_for
+from tests.cluster.api_client import ApiClient, stays, wait_for
 from tests.cluster.control_plane import ControlPlane
 from tests.cluster.dynamo import (
-    DYNAMO,
-    GRAPH,
     QUIET_SECONDS,
-    condition,
     is_ready,
-    running_controllers,
-    the_graph,
     wait_until_ready,
 )
-from tests.cluster.grove_operator import needs_operator, running_grove
-from tests.cluster.groves_kinds import GROVE, POD_CLIQUE, POD_CLIQUE_SET
-from tests.cluster.processes import Server
+from tests.cluster.grove_graphs import (
+    change,
+    crash,
+    create,
+    image,
+    is_observed,
+    message,
+    part,
+    pods,
+    ready_of,
+    running_hooks,
+    says,
+    the_set,
+)
+from tests.cluster.grove_operator import SECONDS, needs_operator
 from tests.cluster.programs import HttpServer
 from tests.cluster.scheduling import add_node
-from tests.contract.backend import Manifest
 
 pytestmark = needs_operator
 SGLANG = ["python3", "-m", "dynamo.sglang"]
-SECONDS = 120.0
-"""Grove looks again every five seconds, and the hooks read pods that nobody tells them of every ten to thirty."""
-
-
-@pytest.fixture(scope="module")
-def grove(plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    with running_grove(plane, tmp_path_factory.mktemp("grove")) as server:
-        yield server
 
 
 @pytest.fixture(scope="module")
 def controllers(
-    admin: ApiClient,
-    plane: ControlPlane,
-    grove: Server,
-    metacontroller: HttpServer,
-    tmp_path_factory: pytest.TempPathFactory,
+    admin: ApiClient, plane: ControlPlane, metacontroller: HttpServer, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[None]:
-    assert grove
     assert metacontroller
-    settings = {"serving": "report"}
-    client = effects_client(plane, tmp_path_factory.mktemp("account"), **settings)
-    with granted_effects(admin), acting_hooks(client, **settings) as url, running_controllers(admin, url, ["grove"]):
+    with running_hooks(plane, admin, tmp_path_factory.mktemp("grove")):
         yield
 
 
@@ -60,62 +49,6 @@ def controllers(
 def api(admin: ApiClient, scheduled: ApiClient, controllers: None) -> ApiClient:
     add_node(admin, scheduled.namespace, 10)
     return scheduled
-
-
-def create(api: ApiClient, name: str, services: Manifest, **annotations: str) -> None:
-    """Create a graph whose pods run on the nodes of the namespace alone."""
-    for service in services.values():
-        service["extraPodSpec"] = {**service.get("extraPodSpec", {}), "nodeSelector": {"pool": api.namespace}}
-    metadata = {"name": name, "annotations": annotations}
-    api.create({"apiVersion": DYNAMO, "kind": GRAPH, "metadata": metadata, "spec": {"services": services}}, strict=True)
-
-
-def change(api: ApiClient, name: str, service: str, **fields: Any) -> None:
-    api.patch(DYNAMO, GRAPH, name, {"spec": {"services": {service: fields}}})
-
-
-def image(tag: str) -> Manifest:
-    return {"mainContainer": {"image": f"img:{tag}"}}
-
-
-def message(api: ApiClient, name: str) -> str:
-    return str(condition(the_graph(api, name), "Ready").get("message"))
-
-
-def says(api: ApiClient, name: str, text: str) -> None:
-    wait_for(lambda: text in message(api, name), lambda: f"{text}: {message(api, name)}", SECONDS)
-
-
-def pods(api: ApiClient, clique: str) -> list[Manifest]:
-    return api.list("v1", "Pod", labelSelector=f"grove.io/podclique={clique}")
-
-
-def the_set(api: ApiClient, name: str) -> Manifest:
-    found = api.get(GROVE, POD_CLIQUE_SET, name)
-    assert found is not None
-    return found
-
-
-def part(api: ApiClient, name: str) -> Manifest:
-    found = api.get(GROVE, POD_CLIQUE, name)
-    assert found is not None
-    return found
-
-
-def stays(holds: Callable[[], bool], what: Callable[[], str]) -> None:
-    until = time.monotonic() + QUIET_SECONDS
-    while time.monotonic() < until:
-        assert holds(), what()
-        time.sleep(0.2)
-
-
-def is_observed(api: ApiClient, name: str) -> bool:
-    found = the_graph(api, name)
-    return bool(found["status"]["observedGeneration"] == found["metadata"]["generation"])
-
-
-def ready_of(api: ApiClient, name: str) -> None:
-    wait_for(lambda: is_ready(api, name), lambda: f"{name} is ready: {message(api, name)}", SECONDS)
 
 
 def test_graph_with_a_service_at_none_is_ready_after_each_change(api: ApiClient) -> None:
@@ -159,18 +92,7 @@ def test_crash_is_told_after_another_change(api: ApiClient) -> None:
     wait_for(lambda: len(pods(api, "k-0-frontend")) == 2, "another frontend", SECONDS)
     wait_for(lambda: is_observed(api, "k"), "the hooks know of it", SECONDS)
     wait_for(lambda: message(api, "k").startswith("podclique/k-0-worker"), "the frontend is as wanted", SECONDS)
-    stays(lambda: "CrashLoop: pod k-0-worker" in message(api, "k"), lambda: message(api, "k"))
-
-
-def crash(api: ApiClient, pod: Manifest) -> None:
-    """Let a running pod crash again and again, as the kubelet would say it."""
-    name = pod["metadata"]["name"]
-    state = {"waiting": {"reason": "CrashLoopBackOff", "message": "back-off 5m0s"}}
-    last = {"terminated": {"exitCode": 1, "reason": "Error", "finishedAt": "2026-01-01T00:00:00Z"}}
-    container = {"name": "main", "image": "i", "imageID": "", "ready": False, "started": False, "restartCount": 5}
-    conditions = [{"type": kind, "status": "False"} for kind in ("ContainersReady", "Ready")]
-    status = {"conditions": conditions, "containerStatuses": [{**container, "state": state, "lastState": last}]}
-    api.patch("v1", "Pod", name, {"status": status}, None, "status")
+    stays(lambda: "CrashLoop: pod k-0-worker" in message(api, "k"), lambda: message(api, "k"), QUIET_SECONDS)
 
 
 def test_refused_pods_are_told_with_the_remedy(api: ApiClient, admin: ApiClient) -> None:

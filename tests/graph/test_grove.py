@@ -526,6 +526,23 @@ def test_replicas_that_nobody_asks_for_are_left_to_autoscalers() -> None:
     assert "Frontend: replicas are left to autoscalers" in answer.notes
 
 
+def test_replicas_that_grove_lost_are_set_again() -> None:
+    """It makes a gang anew, and a PodClique of it without replicas."""
+    graph = make.graph({"Frontend": make.service("frontend"), "Worker": multinode()})
+    group = part("PodCliqueScalingGroup", "g-0-worker", desired=2, good=1)
+    member = part("PodClique", "g-0-worker-1-worker-wkr", desired=0)
+    lost = part("PodClique", "g-0-frontend", desired=0)
+    answer = ask(graph, settled(graph), [lost, group, member])
+    clique = {"kind": "PodClique", "namespace": "default"}
+    assert scalings(answer) == (
+        ScalePodClique(**clique, name="g-0-frontend", replicas=1),
+        ScalePodClique(**clique, name="g-0-worker-1-worker-wkr", replicas=2),
+    )
+    assert "podclique/g-0-frontend: " in world.ready(answer)["message"]
+    chosen = part("PodClique", "g-0-frontend", desired=0, generation=2)
+    assert scalings(ask(graph, settled(graph), [chosen, PARTS[1]])) == ()
+
+
 def test_scaling_to_none_says_what_grove_makes_of_it() -> None:
     answer = scaled(0)
     assert [effect.replicas for effect in answer.effects if isinstance(effect, ScalePodClique)] == [0]

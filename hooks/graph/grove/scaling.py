@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from hooks.graph.grove.service import GroveService
 from hooks.graph.seen.grove import ObservedGrove
+from hooks.ground.k8s import kinds
 from hooks.ground.k8s.grove import ON_DELETE
 from hooks.ground.k8s.pod_defaults import without_defaults
 from hooks.ground.k8s.pod_sets import cliques_of
@@ -63,15 +64,26 @@ def plan_scaling(
 ) -> Iterator[ScalePodClique]:
     """Effects for services whose live replicas are not the wanted ones; new objects get replicas from the template.
 
+    Grove may lose those of a PodClique as it makes a gang anew: one that is deleted meanwhile counts as there, with the
+    replicas of nothing. Source: Grove, operator/internal/controller/podcliqueset/components/podclique, buildResource.
+
     A service whose adapter is no longer enabled is always scaled: the live object may be older than the adapter's last
     change, and without the adapter nothing would show that.
     """
     if settings.effect_scale is Switch.OFF or seen.pod_clique_set is None or seen.pod_clique_set.is_deleting:
         return
     for service in services:
+        for clique in service.cliques if service.group else ():
+            for kind, name in _born_empty(seen, f"-{clique.name}"):
+                yield ScalePodClique(kind=kind, namespace=namespace, name=name, replicas=clique.replicas)
         found = seen.scalables.get((service.kind, service.target))
         if found is None or found.is_deleting or service.replicas is None:
             continue
         if found.desired == service.replicas and not service.leaves_adapter:
             continue
         yield ScalePodClique(kind=service.kind, namespace=namespace, name=service.target, replicas=service.replicas)
+
+
+def _born_empty(seen: ObservedGrove, suffix: str) -> list[tuple[str, str]]:
+    lost = (key for key, part in seen.scalables.items() if part.is_born_empty and not part.is_deleting)
+    return [key for key in lost if key[0] == kinds.POD_CLIQUE.kind and key[1].endswith(suffix)]

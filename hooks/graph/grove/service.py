@@ -193,11 +193,12 @@ def _has_replicas_set(graph: GraphDeployment, planned: GraphServicePlan) -> bool
 def _hand_over(
     service: GroveService, planned: GraphServicePlan, seen: ObservedGraph, settings: Settings
 ) -> GroveService:
-    """Leave the replicas to autoscalers; if an adapter was just disabled, first set them back to the graph's."""
-    if settings.effect_scale is Switch.ON:
-        is_leaving = planned.name in seen.adapters
-        return replace(service, leaves_adapter=True) if is_leaving else replace(service, replicas=None)
+    """Leave the replicas to autoscalers; if an adapter was just disabled, or Grove lost them, first set the graph's."""
     found = seen.grove.scalables.get((service.kind, service.target))
+    if settings.effect_scale is Switch.ON:
+        if planned.name in seen.adapters:
+            return replace(service, leaves_adapter=True)
+        return service if found is not None and found.is_born_empty else replace(service, replicas=None)
     left = replace(service, replicas=None)
     if found is None or found.desired == service.replicas:
         return left

@@ -37,9 +37,10 @@ class Scalable:
     `available` is the number of ready pods of a PodClique, or of available replicas of a PodCliqueScalingGroup;
     `scheduled` is the number of those that have nodes, `least` the number that Grove wants there always. An update
     that has not ended, or is still to begin (`is_updating`), has `selected` ready pods for replacement. `template_hash`
-    is in the labels of its new pods, of a group all hashes of its members. `is_breached`: Grove counts how
-    long it has been below its least. `errors` say why pods that it lacks could not be made. Where it is judged by
-    content, `unprocessed` says why it does not have the set's template, `unfinished` why its pods may not have its own.
+    is in the labels of its new pods, of a group all hashes of its members. `is_breached`: Grove counts how long it has
+    been below its least. `errors` say why pods that it lacks could not be made. `is_born_empty`: Grove made it without
+    replicas, which no template has. Where it is judged by content, `unprocessed` says why it does not have the set's
+    template, `unfinished` why its pods may not have its own.
     """
 
     kind: str
@@ -58,6 +59,7 @@ class Scalable:
     template_hash: str = ""
     is_breached: bool = False
     errors: tuple[str, ...] = ()
+    is_born_empty: bool = False
     unprocessed: str = ""
     unfinished: str = ""
 
@@ -118,6 +120,7 @@ def read_scalable(manifest: ReadManifest) -> Scalable:
         template_hash=labels_of(manifest).get(LABEL_TEMPLATE_HASH, ""),
         is_breached=is_true(status.get("conditions") or (), "MinAvailableBreached"),
         errors=read_errors(manifest) if replicas < desired else (),
+        is_born_empty=desired == 0 and manifest["metadata"].get("generation") == 1,
     )
 
 

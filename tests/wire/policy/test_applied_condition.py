@@ -336,7 +336,11 @@ SAID: dict[str, tuple[Deviation, NotReadyReason, tuple[str, ...]]] = {
         NotReadyReason.NAME_TAKEN,
         ("the Service s that exists has no owner - rename one of the two, or delete that object if",),
     ),
-    "refused": (deviation(Deviance.BEING_APPLIED), NotReadyReason.DIFFERS, ("not yet applied", DESCRIBE)),
+    "refused": (
+        deviation(Deviance.BEING_APPLIED),
+        NotReadyReason.DIFFERS,
+        ("not yet applied", "the change is not written", DESCRIBE),
+    ),
     "overridden": (
         CHANGED[0],
         NotReadyReason.DIFFERS,

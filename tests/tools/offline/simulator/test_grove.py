@@ -1,6 +1,5 @@
 """Grove as it is simulated, and whole graphs under it from the first sync to rest, with the real hooks' functions."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -9,11 +8,9 @@ import pytest
 from hooks.ground import contract
 from hooks.ground.k8s import kinds
 from hooks.ground.k8s.types import Manifest
-from hooks.tools.offline.simulator.store import ApiError
 from hooks.wire.metacontroller.effects import ScalePodClique
 from tests import make
 from tests.stored import load_stored
-from tests.tools.offline.simulator import worlds
 from tests.tools.offline.simulator.grove_world import GroveWorld
 
 EXAMPLES = sorted((Path(__file__).parents[4] / "examples").rglob("*.yaml"))
@@ -243,105 +240,3 @@ def test_broken_pod_keeps_the_graph_from_ready(world: GroveWorld) -> None:
     world.apply(graph(Frontend=make.service("frontend", image="img:2", replicas=2)))
     assert world.status()["state"] == "pending"
     assert "g-0-frontend" in world.message()
-
-
-# The simulated Grove itself
-
-
-def pcs(**template: Any) -> Manifest:
-    cliques = template.pop("cliques", [clique("a")])
-    return {
-        "apiVersion": "grove.io/v1alpha1",
-        "kind": "PodCliqueSet",
-        "metadata": {"name": "p", "namespace": "default"},
-        "spec": {"replicas": 1, "template": {"cliques": cliques, **template}},
-    }
-
-
-def clique(name: str, **spec: Any) -> dict[str, Any]:
-    pod = {"containers": [{"name": "main", "image": "i:1"}], **spec.pop("podSpec", {})}
-    return {"name": name, "spec": {"roleName": name, "replicas": 1, **spec, "podSpec": pod}}
-
-
-GROUP = {"name": "s", "cliqueNames": ["a"], "replicas": 2}
-TWICE = {"containers": [{"name": "main", "env": [{"name": "A"}, {"name": "A"}]}]}
-
-REFUSED: dict[str, tuple[Manifest, str]] = {
-    "name": (pcs(cliques=[clique("c" * 45)]), "combined resource name length exceeds 45"),
-    "no clique": (pcs(cliques=[]), "at least one is required"),
-    "minAvailable": (pcs(cliques=[clique("a", minAvailable=2)]), "minAvailable must be from 1 to replicas"),
-    "env": (pcs(cliques=[clique("a", podSpec=TWICE)]), "env names must be unique"),
-    "scheduler": (pcs(cliques=[clique("a"), clique("b", podSpec={"schedulerName": "x"})]), "schedulerName must be the"),
-    "unknown": (pcs(podCliqueScalingGroups=[{**GROUP, "cliqueNames": ["x"]}]), "unknown clique x"),
-    "circle": (
-        pcs(
-            cliques=[clique("a", startsAfter=["b"]), clique("b", startsAfter=["a"])],
-            cliqueStartupType="CliqueStartupTypeExplicit",
-        ),
-        "startsAfter is circular",
-    ),
-    "node": (pcs(cliques=[clique("a", podSpec={"nodeName": "n"})]), "nodeName is forbidden"),
-}
-
-
-@pytest.mark.parametrize(("manifest", "message"), REFUSED.values(), ids=REFUSED)
-def test_simulated_grove_refuses_what_grove_refuses(manifest: Manifest, message: str) -> None:
-    cluster = worlds.world(optional=frozenset({"grove"}))
-    with pytest.raises(ApiError, match=message):
-        cluster.create(manifest)
-
-
-def _template(change: Callable[[dict[str, Any]], None]) -> Manifest:
-    changed = pcs(podCliqueScalingGroups=[GROUP])
-    change(changed["spec"]["template"])
-    return changed
-
-
-CHANGES: dict[str, tuple[Manifest, str]] = {
-    "clique": (_template(lambda t: t["cliques"].append(clique("b"))), "cliques cannot be added"),
-    "minAvailable": (
-        _template(lambda t: t["cliques"][0]["spec"].update(replicas=2, minAvailable=2)),
-        "minAvailable is",
-    ),
-    "type": (_template(lambda t: t.update(cliqueStartupType="CliqueStartupTypeInOrder")), "cliqueStartupType is"),
-    "group": (_template(lambda t: t.update(podCliqueScalingGroups=[])), "podCliqueScalingGroups"),
-    "scheduler": (
-        _template(lambda t: t["cliques"][0]["spec"]["podSpec"].update(schedulerName="x")),
-        "schedulerName is",
-    ),
-}
-
-
-@pytest.mark.parametrize(("manifest", "message"), CHANGES.values(), ids=CHANGES)
-def test_simulated_grove_keeps_what_grove_keeps(manifest: Manifest, message: str) -> None:
-    cluster = worlds.world(optional=frozenset({"grove"}))
-    cluster.create(pcs(podCliqueScalingGroups=[GROUP]))
-    with pytest.raises(ApiError, match=message):
-        cluster.apply(manifest)
-
-
-def test_template_replicas_count_only_when_a_part_is_made() -> None:
-    cluster = worlds.world(optional=frozenset({"grove"}))
-    cluster.create(pcs(cliques=[clique("a", minAvailable=1)]))
-    cluster.settle()
-    cluster.apply(pcs(cliques=[clique("a", minAvailable=1, replicas=3)]))
-    cluster.settle()
-    found = cluster.get(kinds.POD_CLIQUE, "p-0-a", "default")
-    assert found is not None
-    assert found["spec"]["replicas"] == 1
-    cluster.carry_out((ScalePodClique(kind="PodClique", namespace="default", name="p-0-a", replicas=2),))
-    cluster.settle()
-    assert len(cluster.list_kind(kinds.POD, "default")) == 2
-
-
-def test_pods_know_their_place() -> None:
-    cluster = worlds.world(optional=frozenset({"grove"}))
-    cluster.create(pcs(podCliqueScalingGroups=[GROUP]))
-    cluster.settle()
-    pods = cluster.list_kind(kinds.POD, "default")
-    assert [pod["spec"]["hostname"] for pod in pods] == ["p-0-s-0-a-0", "p-0-s-1-a-0"]
-    env = {entry["name"]: entry["value"] for entry in pods[1]["spec"]["containers"][0]["env"]}
-    assert env["GROVE_PCSG_NAME"] == "p-0-s"
-    assert env["GROVE_PCSG_INDEX"] == "1"
-    assert env["GROVE_HEADLESS_SERVICE"] == "p-0.default.svc.cluster.local"
-    assert pods[0]["metadata"]["labels"]["app.kubernetes.io/part-of"] == "p"

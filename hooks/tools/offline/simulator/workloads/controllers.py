@@ -13,7 +13,8 @@ from hooks.tools.offline.simulator.client import Client
 from hooks.tools.offline.simulator.store import Ref, Store, StoreChange, ref_of
 from hooks.tools.offline.simulator.workloads.deployments import reconcile_deployment
 from hooks.tools.offline.simulator.workloads.endpoints import reconcile_service
-from hooks.tools.offline.simulator.workloads.grove import reconcile_pod_clique_set, reconcile_scaling_group
+from hooks.tools.offline.simulator.workloads.grove import reconcile_pod_clique_set
+from hooks.tools.offline.simulator.workloads.grove_groups import reconcile_scaling_group
 from hooks.tools.offline.simulator.workloads.grove_pods import reconcile_pod_clique
 from hooks.tools.offline.simulator.workloads.grove_webhook import admit_pod_clique_set
 from hooks.tools.offline.simulator.workloads.jobs import reconcile_job

@@ -14,17 +14,19 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from hooks.ground.k8s import kinds
+from hooks.ground.k8s.conditions import find_condition
 from hooks.ground.k8s.grove_parts import GATE, LABEL_GROUP
 from hooks.ground.k8s.types import Manifest, labels_of
 from hooks.tools.offline.simulator.client import Client
 from hooks.tools.offline.simulator.store import Ref, Store, ref_of
-from hooks.tools.offline.simulator.workloads.grove_pods import BREACHED
+from hooks.tools.offline.simulator.workloads.grove_pods import BREACHED, LABEL_GROUP_REPLICA, SCHEDULED
 from hooks.tools.offline.simulator.workloads.owned import owned_by, pods_of
 from hooks.tools.offline.simulator.workloads.pods import is_gated
 
 _UNITS = {"h": timedelta(hours=1), "m": timedelta(minutes=1), "s": timedelta(seconds=1)}
 ENDING = {"type": "GangTerminationInProgress", "status": "True"}
-REPLICA = "grove.io/podcliquescalinggroup-replica-index"
+_NEW = timedelta(seconds=5)
+"""A part that never had its least, but for so long after it was made, ends no gang."""
 
 
 def parts_of(store: Store, pod_clique_set: Manifest) -> list[Manifest]:
@@ -78,12 +80,14 @@ def termination_of(pod_clique_set: Manifest, parts: Iterable[Manifest]) -> datet
 
 def _since(part: Mapping[str, Any]) -> datetime | None:
     conditions: Sequence[Mapping[str, Any]] = part.get("status", {}).get("conditions", ())
-    if ENDING in conditions:
+    breached, scheduled = (find_condition(conditions, name) for name in (BREACHED, SCHEDULED))
+    if ENDING in conditions or breached is None or breached["status"] != "True":
         return None
-    found = next((one for one in conditions if one["type"] == BREACHED and one["status"] == "True"), None)
-    moment = datetime.fromisoformat(found["lastTransitionTime"]) if found else None
+    since = datetime.fromisoformat(breached["lastTransitionTime"])
     began = datetime.fromisoformat(part["metadata"]["creationTimestamp"])
-    return moment if moment is not None and moment > began else None
+    has_run = scheduled or breached  # groups have no condition about nodes
+    was_well = has_run is scheduled and has_run["status"] == "True"
+    return since if was_well or datetime.fromisoformat(has_run["lastTransitionTime"]) > began + _NEW else None
 
 
 def _is_base(store: Store, clique: Manifest) -> bool:
@@ -91,7 +95,7 @@ def _is_base(store: Store, clique: Manifest) -> bool:
     if LABEL_GROUP not in labels:
         return True
     group = store.get(Ref(kind.group, kind.kind, clique["metadata"]["namespace"], labels[LABEL_GROUP]))
-    return group is not None and int(labels[REPLICA]) < int(group["spec"]["minAvailable"])
+    return group is not None and int(labels[LABEL_GROUP_REPLICA]) < int(group["spec"]["minAvailable"])
 
 
 def _count_placed(store: Store, clique: Manifest) -> int:

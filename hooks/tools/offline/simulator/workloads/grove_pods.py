@@ -19,8 +19,9 @@ from hooks.tools.offline.simulator.workloads.owned import build_pod, pods_of, wr
 from hooks.tools.offline.simulator.workloads.pods import is_gated, is_ready
 
 POD_INDEX = "grove.io/podclique-pod-index"
+LABEL_GROUP_REPLICA = "grove.io/podcliquescalinggroup-replica-index"
 INIT_CONTAINER = "grove-initc"
-BREACHED = "MinAvailableBreached"
+BREACHED, SCHEDULED = "MinAvailableBreached", "PodCliqueScheduled"
 Progress = dict[str, Any]
 
 
@@ -136,7 +137,7 @@ def _create_missing(store: Store, client: Client, clique: Manifest) -> str:
 
 
 def _build_status(store: Store, clique: Manifest, outcome: _Outcome, now: str) -> dict[str, Any]:
-    """The status; the generation is observed at the end of a step that waits for nothing."""
+    """The status; the generation is observed at the end of a step that waits for nothing, and errors stay."""
     before, pods, progress = clique.get("status", {}), pods_of(store, clique), outcome.progress
     target = progress["podTemplateHash"] if progress else hash_of(clique)
     updated, is_updating = (
@@ -149,6 +150,7 @@ def _build_status(store: Store, clique: Manifest, outcome: _Outcome, now: str) -
     current = target if is_current else before.get("currentPodTemplateHash")
     scheduled, least = sum("nodeName" in pod["spec"] for pod in pods), clique["spec"]["minAvailable"]
     ready = sum(map(is_ready, pods))
+    errors = [_describe(clique, outcome.refusal, now)] if outcome.refusal else before.get("lastErrors")
     status = {
         "replicas": len(pods),
         "readyReplicas": ready,
@@ -158,13 +160,24 @@ def _build_status(store: Store, clique: Manifest, outcome: _Outcome, now: str) -
         **({} if observed is None else {"observedGeneration": observed}),
         **({} if current is None else {"currentPodTemplateHash": current}),
         **({"updateProgress": progress} if progress else {}),
-        **({"lastErrors": [_describe(clique, outcome.refusal, now)]} if outcome.refusal else {}),
+        **({"lastErrors": errors} if errors else {}),
     }
     if observed is None:
         return status
-    is_breached = min(scheduled, ready) < least and not is_updating
-    conditions = build_conditions(before.get("conditions", ()), [WorkloadCondition(BREACHED, is_breached)], now)
-    return {**status, "conditions": conditions}
+    is_breached = scheduled - sum(map(_has_failed, pods)) < least and not is_updating
+    told = [WorkloadCondition(BREACHED, is_breached), WorkloadCondition(SCHEDULED, scheduled >= least)]
+    return {**status, "conditions": build_conditions(before.get("conditions", ()), told, now)}
+
+
+def _has_failed(pod: Manifest) -> bool:
+    """Whether a pod is not ready though a container of it has started, or ended badly; one that starts is neither."""
+    if is_ready(pod):
+        return False
+    status = pod.get("status", {})
+    containers = [*status.get("initContainerStatuses", ()), *status.get("containerStatuses", ())]
+    ends = (one.get("lastState", {}).get("terminated", {}) for one in containers)
+    started = (one.get("started") and not one["ready"] for one in status.get("containerStatuses", ()))
+    return any(end.get("exitCode") for end in ends) or any(started)
 
 
 def _describe(clique: Manifest, refusal: str, now: str) -> dict[str, Any]:
@@ -177,7 +190,7 @@ def _build_pod(store: Store, clique: Manifest, index: int) -> Manifest:
     annotations = {"annotations": metadata["annotations"]} if "annotations" in metadata else {}
     labels = {**metadata["labels"], "grove.io/podclique": metadata["name"], POD_INDEX: str(index)}
     subdomain = f"{metadata['labels']['app.kubernetes.io/part-of']}-0"
-    env = list(_variables(clique, subdomain, index))
+    env = list(_variables(clique, subdomain))
     containers = [{**container, "env": [*container.get("env", ()), *env]} for container in spec["containers"]]
     own = {"containers": containers, "hostname": f"{metadata['name']}-{index}", "subdomain": subdomain}
     is_in_gang = _set_of(store, clique) is not None
@@ -187,19 +200,21 @@ def _build_pod(store: Store, clique: Manifest, index: int) -> Manifest:
     return build_pod(store, clique, {"metadata": {"labels": labels, **annotations}, "spec": {**spec, **own, **gated}})
 
 
-def _variables(clique: Manifest, subdomain: str, index: int) -> Iterator[dict[str, str]]:
+def _variables(clique: Manifest, subdomain: str) -> Iterator[dict[str, Any]]:
     metadata = clique["metadata"]
-    labels = metadata["labels"]
     values = {
-        "GROVE_PCS_NAME": labels["app.kubernetes.io/part-of"],
+        "GROVE_PCS_NAME": metadata["labels"]["app.kubernetes.io/part-of"],
         "GROVE_PCS_INDEX": "0",
         "GROVE_PCLQ_NAME": metadata["name"],
         "GROVE_HEADLESS_SERVICE": f"{subdomain}.{metadata['namespace']}.svc.cluster.local",
-        "GROVE_PCLQ_POD_INDEX": str(index),
-        "GROVE_PCSG_NAME": labels.get("grove.io/podcliquescalinggroup", ""),
-        "GROVE_PCSG_INDEX": labels.get("grove.io/podcliquescalinggroup-replica-index", ""),
     }
-    return ({"name": name, "value": value} for name, value in values.items() if value)
+    yield from ({"name": name, "value": value} for name, value in values.items())
+    of_labels = {"GROVE_PCLQ_POD_INDEX": POD_INDEX}
+    if LABEL_GROUP in metadata["labels"]:
+        of_labels |= {"GROVE_PCSG_NAME": LABEL_GROUP, "GROVE_PCSG_INDEX": LABEL_GROUP_REPLICA}
+    for name, key in of_labels.items():
+        field = {"apiVersion": "v1", "fieldPath": f"metadata.labels['{key}']"}
+        yield {"name": name, "valueFrom": {"fieldRef": field}}
 
 
 def _index_of(pod: Mapping[str, Any]) -> int:
