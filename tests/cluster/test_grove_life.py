@@ -92,7 +92,7 @@ def test_operator_that_is_away_is_told_and_all_goes_on_when_it_is_back(api: ApiC
     operator.stop()
     try:
         change(api, "w", "Worker", extraPodSpec=image("2"))
-        says(api, "w", "the change is not written yet")
+        says(api, "w", "the change could not be written so far")
         create(api, "n", {"Frontend": make.service("frontend")})
         says(api, "n", "podcliqueset/n")
         stays(lambda: not is_ready(api, "w"), lambda: message(api, "w"), QUIET_SECONDS)

@@ -543,6 +543,27 @@ def test_replicas_that_grove_lost_are_set_again() -> None:
     assert scalings(ask(graph, settled(graph), [chosen, PARTS[1]])) == ()
 
 
+def test_lost_replicas_are_those_of_the_own_group() -> None:
+    """A name that ends with another one, a replica that is no longer wanted, and a clique that is wanted at 0."""
+    services = {
+        "Worker": multinode(replicas=1),
+        "Big-Worker": multinode(5),
+        "My-Worker-Wkr": make.service(replicas=0),
+    }
+    graph = make.graph({"Frontend": make.service("frontend", replicas=2), **services})
+    found = [
+        PARTS[0],
+        part("PodCliqueScalingGroup", "g-0-worker", desired=1),
+        part("PodCliqueScalingGroup", "g-0-big-worker", desired=2),
+        part("PodClique", "g-0-my-worker-wkr", desired=0),
+        part("PodClique", "g-0-worker-1-worker-wkr", desired=0),
+        part("PodClique", "g-0-big-worker-0-big-worker-wkr", desired=0, generation=2),
+    ]
+    name = "g-0-big-worker-0-big-worker-wkr"
+    wanted = ScalePodClique(kind="PodClique", namespace="default", name=name, replicas=4)
+    assert scalings(ask(graph, settled(graph), found)) == (wanted,)
+
+
 def test_scaling_to_none_says_what_grove_makes_of_it() -> None:
     answer = scaled(0)
     assert [effect.replicas for effect in answer.effects if isinstance(effect, ScalePodClique)] == [0]

@@ -119,7 +119,8 @@ def _workload_faults(found: Manifest, counts: tuple[str, ...], wanted: int) -> I
     if "deletionTimestamp" in found["metadata"]:
         yield f"{name} is being deleted"
     progress = status.get("updateProgress") or {"updateEndedAt": ""}
-    has_stopped = wanted == 0 == status.get("replicas", 0) and "updateEndedAt" not in progress  # Grove looks no more
+    is_empty = found["kind"] == "PodClique" and wanted == 0 == status.get("replicas", 0)
+    has_stopped = is_empty and "updateEndedAt" not in progress  # Grove looks no more
     if status.get("observedGeneration") != found["metadata"]["generation"] and not has_stopped:
         yield f"{name} has a status of an older spec"
     for field in counts:

@@ -64,8 +64,8 @@ def plan_scaling(
 ) -> Iterator[ScalePodClique]:
     """Effects for services whose live replicas are not the wanted ones; new objects get replicas from the template.
 
-    Grove may lose those of a PodClique as it makes a gang anew: one that is deleted meanwhile counts as there, with the
-    replicas of nothing. Source: Grove, operator/internal/controller/podcliqueset/components/podclique, buildResource.
+    Grove can create a PodClique with 0 replicas when it makes a gang anew: it keeps those of the one that is there,
+    which is deleted in the meantime. Source: Grove, podcliqueset/components/podclique/podclique.go, buildResource.
 
     A service whose adapter is no longer enabled is always scaled: the live object may be older than the adapter's last
     change, and without the adapter nothing would show that.
@@ -73,9 +73,7 @@ def plan_scaling(
     if settings.effect_scale is Switch.OFF or seen.pod_clique_set is None or seen.pod_clique_set.is_deleting:
         return
     for service in services:
-        for clique in service.cliques if service.group else ():
-            for kind, name in _born_empty(seen, f"-{clique.name}"):
-                yield ScalePodClique(kind=kind, namespace=namespace, name=name, replicas=clique.replicas)
+        yield from _refill(service, seen, namespace)
         found = seen.scalables.get((service.kind, service.target))
         if found is None or found.is_deleting or service.replicas is None:
             continue
@@ -84,6 +82,13 @@ def plan_scaling(
         yield ScalePodClique(kind=service.kind, namespace=namespace, name=service.target, replicas=service.replicas)
 
 
-def _born_empty(seen: ObservedGrove, suffix: str) -> list[tuple[str, str]]:
-    lost = (key for key, part in seen.scalables.items() if part.is_born_empty and not part.is_deleting)
-    return [key for key in lost if key[0] == kinds.POD_CLIQUE.kind and key[1].endswith(suffix)]
+def _refill(service: GroveService, seen: ObservedGrove, namespace: str) -> Iterator[ScalePodClique]:
+    """Effects for PodCliques of a group at 0, where nobody scales them: each has the pods of its template."""
+    group, kind = seen.scalables.get((service.kind, service.target)), kinds.POD_CLIQUE.kind
+    if service.group is None or group is None or group.is_deleting:
+        return
+    for clique in service.cliques:
+        for name in (f"{service.target}-{index}-{clique.name}" for index in range(group.desired)):
+            found = seen.scalables.get((kind, name))
+            if found is not None and found.desired == 0 and not found.is_deleting:
+                yield ScalePodClique(kind=kind, namespace=namespace, name=name, replicas=clique.replicas)

@@ -38,7 +38,7 @@ class Scalable:
     `scheduled` is the number of those that have nodes, `least` the number that Grove wants there always. An update
     that has not ended, or is still to begin (`is_updating`), has `selected` ready pods for replacement. `template_hash`
     is in the labels of its new pods, of a group all hashes of its members. `is_breached`: Grove counts how long it has
-    been below its least. `errors` say why pods that it lacks could not be made. `is_born_empty`: Grove made it without
+    been below its least. `errors` say why pods that it lacks could not be made. `is_born_empty`: Grove made it with 0
     replicas, which no template has. Where it is judged by content, `unprocessed` says why it does not have the set's
     template, `unfinished` why its pods may not have its own.
     """
@@ -81,8 +81,9 @@ class Scalable:
 
     @property
     def has_stopped(self) -> bool:
-        """Whether it went to 0 during its update, and has no pod: Grove waits for a new one, and observes nothing."""
-        return self.is_updating and self.desired == 0 and self.replicas == 0
+        """Whether a PodClique went to 0 during its update, and all its pods end: Grove waits for a new pod for ever."""
+        is_clique = self.kind == kinds.POD_CLIQUE.kind
+        return is_clique and self.is_updating and self.desired == 0 and self.replicas == 0
 
     def to_status(self) -> dict[str, Json]:
         """The entry of a graph's `status.services`."""

@@ -218,8 +218,9 @@ def _explain_lasting(deviation: Deviation, request: SyncRequest) -> Explanation:
         finding, remedy = "it is never updated", "delete it, then it is created again"
         return Explanation(reason=NotReadyReason.DIFFERS, finding=finding, remedy=remedy)
     if deviation.state is Deviance.BEING_APPLIED:
-        remedy = f"{refused} shows the Event SyncError, if the API server or a webhook refuses the change"
-        return Explanation(reason=NotReadyReason.DIFFERS, finding="the change is not written yet", remedy=remedy)
+        finding = "the change could not be written so far"
+        remedy = f"{refused} shows the Event SyncError with the reason; if there is none, see Metacontroller's log"
+        return Explanation(reason=NotReadyReason.DIFFERS, finding=finding, remedy=remedy)
     remedy = (
         f"if the API server refuses the change, {refused} shows the Event SyncError; otherwise {live} "
         "--show-managed-fields shows who writes the field"

@@ -339,7 +339,7 @@ SAID: dict[str, tuple[Deviation, NotReadyReason, tuple[str, ...]]] = {
     "refused": (
         deviation(Deviance.BEING_APPLIED),
         NotReadyReason.DIFFERS,
-        ("not yet applied", "the change is not written", DESCRIBE),
+        ("not yet applied", "the change could not be written so far", DESCRIBE),
     ),
     "overridden": (
         CHANGED[0],

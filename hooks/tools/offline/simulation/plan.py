@@ -15,8 +15,9 @@ from hooks.tools.offline.simulation.applied_documents import admit_custom
 from hooks.tools.offline.simulator.clock import Clock
 from hooks.tools.offline.simulator.cluster import Setup, SimulatedCluster
 from hooks.tools.offline.simulator.metacontroller.webhook import Hook
+from hooks.tools.offline.simulator.store import number_uid
 from hooks.tools.offline.simulator.workloads.kubelet import PodJudges
-from hooks.tools.offline.simulator.workloads.pods import PodFault, pod_address
+from hooks.tools.offline.simulator.workloads.pods import BLOCK_SIZE, PodFault, pod_address
 from hooks.tools.offline.simulator.workloads.profiler import Profiler
 from hooks.wire.metacontroller import install_files
 
@@ -50,8 +51,11 @@ class SimulationPlan:
         return any(gvk_of(document.object) in asked for document in self.documents if document.is_ours)
 
 
-def build_cluster(plan: SimulationPlan, hook: Hook, hooks_url: str) -> SimulatedCluster:
-    """Build the cluster with the Dynamo CRDs and controllers, the wanted optional kinds, and the rules for its pods."""
+def build_cluster(plan: SimulationPlan, hook: Hook, hooks_url: str, block: int = 0) -> SimulatedCluster:
+    """Build the cluster with the Dynamo CRDs and controllers, the wanted optional kinds, and the rules for its pods.
+
+    The addresses of pods begin with those of the block.
+    """
     namespaces = {document.object["metadata"].get("namespace") or "default" for document in plan.documents}
     setup = Setup(
         hook=hook,
@@ -61,6 +65,7 @@ def build_cluster(plan: SimulationPlan, hook: Hook, hooks_url: str) -> Simulated
         admit=admit_custom,
         namespaces=sorted({"default", *namespaces, *_target_namespaces(plan.documents)}),
         profiler=Profiler(output=plan.profiler_output),
+        identify=lambda ref, serial: number_uid(ref, serial + block * BLOCK_SIZE),
         judges=PodJudges(
             troubled=_find_trouble,
             given=lambda found, _: any(fnmatchcase(f"{found.kind.kind}/{found.name}", glob) for glob in plan.given),

@@ -17,7 +17,7 @@ from hooks.tools.offline.simulation.progress import has_ended
 from hooks.tools.offline.simulation.snapshots import Snapshot, take_snapshot
 from hooks.tools.offline.simulation.trees import is_ready
 from hooks.tools.offline.simulator.cluster import SimulatedCluster
-from hooks.tools.offline.simulator.engines import Engines, reserve_port, run_engines
+from hooks.tools.offline.simulator.engines import Engines, reserve_block, reserve_port, run_engines
 from hooks.tools.offline.simulator.frontends import Frontends
 from hooks.tools.offline.simulator.loopback_http import run_listeners
 from hooks.tools.offline.simulator.metacontroller.hook_client import connect_hook
@@ -29,7 +29,7 @@ SNAPSHOT_SECONDS = 0.1
 LONGEST_TURN_SECONDS = 0.5
 """Real seconds that count between two snapshots: where more pass, the machine is busy and the prober late too."""
 ASKING_SECONDS = 1.0
-"""Seconds of the cluster between two snapshots at most while a graph waits for what the prober hears, in real time."""
+"""Seconds of the cluster in a turn at most while a graph waits for what the prober hears, in real time."""
 STUCK_SECONDS = 15.0
 """Seconds of the cluster after which nothing more is expected of pods that only wait for missing objects."""
 
@@ -52,13 +52,14 @@ class Viewer(Protocol):
 class Programs:
     """What runs in real time: the servers and, for graphs and models, the frontends and engines that the prober calls.
 
-    `reader` is what the hooks read on demand, of the cluster that is built last.
+    `reader` is what the hooks read on demand, of the cluster that is built last; `block` are the addresses of its pods.
     """
 
     servers: Servers
     reader: ClusterReader
     engines: Engines | None = None
     frontends: Frontends | None = None
+    block: int = 0
 
 
 @contextmanager
@@ -92,7 +93,8 @@ def run_programs(
             engines, given = stack.enter_context(run_engines(port)), [*given, f"engine_port={port}"]
         servers = stack.enter_context(run_servers(given, prober=True, objects_url=url, heed=heed, say=say))
         frontends = Frontends(stack.enter_context(run_listeners()), engines)
-        yield Programs(servers=servers, reader=reader, engines=engines, frontends=frontends)
+        block = stack.enter_context(reserve_block())
+        yield Programs(servers=servers, reader=reader, engines=engines, frontends=frontends, block=block)
 
 
 @contextmanager
@@ -118,7 +120,7 @@ def run_simulation(plan: SimulationPlan, programs: Programs, viewer: Viewer) -> 
         EngineFailed: an engine cannot listen at its pod's address.
     """
     with connect_hook(programs.servers.hooks_url) as hook:
-        cluster = build_cluster(plan, hook, programs.servers.hooks_url)
+        cluster = build_cluster(plan, hook, programs.servers.hooks_url, programs.block)
         programs.reader.source = cluster.reader
         roots = apply_documents(cluster, plan.documents, viewer.say)
 
@@ -149,13 +151,16 @@ def _watch(
             waiting.pop()
         return not waiting and _all_over(cluster, roots)
 
+    def is_asking() -> bool:
+        return any(_is_asking(cluster, ref) and not _is_over(cluster, ref) for ref in roots)
+
     def is_early() -> bool:
-        return cluster.clock.seconds - looked_at >= ASKING_SECONDS and any(_is_asking(cluster, ref) for ref in roots)
+        return cluster.clock.seconds - looked_at >= ASKING_SECONDS and is_asking()
 
     end, before, stuck_since = 0.0, time.monotonic(), math.inf
     while True:
         now = time.monotonic()
-        end, before = advance(end, now - before, plan), now
+        end, before = advance(end, now - before, plan, is_asking=is_asking()), now
         looked_at = cluster.clock.seconds
         cluster.run_until(lambda: is_done() or is_early(), end - looked_at)
         if is_early():
@@ -168,12 +173,14 @@ def _watch(
         time.sleep(SNAPSHOT_SECONDS)
 
 
-def advance(seconds: float, passed: float, plan: SimulationPlan) -> float:
+def advance(seconds: float, passed: float, plan: SimulationPlan, *, is_asking: bool = False) -> float:
     """The simulated seconds by now; `passed` are the real ones since the last time.
 
-    A turn counts no longer than it would on a machine that is not busy, so nothing times out for lack of a processor.
+    A turn counts no longer than it would on a machine that is not busy, so nothing times out for lack of a processor,
+    and no longer than `ASKING_SECONDS` while a graph waits for what is asked in real time (`is_asking`).
     """
-    return min(seconds + min(passed, LONGEST_TURN_SECONDS) * plan.speed, plan.timeout)
+    turn = min(passed, LONGEST_TURN_SECONDS) * plan.speed
+    return min(seconds + (min(turn, ASKING_SECONDS) if is_asking else turn), plan.timeout)
 
 
 def _is_asking(cluster: SimulatedCluster, ref: Ref) -> bool:

@@ -23,7 +23,7 @@ from hooks.ground.k8s import kinds
 from hooks.ground.k8s.types import Manifest
 from hooks.tools.offline.simulator.cluster import SimulatedCluster
 from hooks.tools.offline.simulator.loopback_http import Listeners, Request, Response, run_listeners
-from hooks.tools.offline.simulator.workloads.pods import is_ready
+from hooks.tools.offline.simulator.workloads.pods import BLOCKS, is_ready
 
 _LORAS = "/v1/loras"
 _RESERVED_ADDRESS = "127.95.255.254"
@@ -201,6 +201,24 @@ def reserve_port(preferred: int) -> Iterator[int]:
             holder.bind((_RESERVED_ADDRESS, 0))
         port: int = holder.getsockname()[1]
         yield port
+
+
+@contextmanager
+def reserve_block() -> Iterator[int]:
+    """Reserve a block of pods' addresses that no other simulation on this machine has, until the end.
+
+    The first one is given where none can be reserved, as a program listens on the port on all addresses.
+    """
+    with socket.socket() as holder:
+        yield next((block for block in range(BLOCKS) if _can_reserve(holder, block)), 0)
+
+
+def _can_reserve(holder: socket.socket, block: int) -> bool:
+    try:
+        holder.bind((f"127.{64 + block}.255.253", contract.HTTP_PORT))
+    except OSError:
+        return False
+    return True
 
 
 @contextmanager

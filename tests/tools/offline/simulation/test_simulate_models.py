@@ -12,7 +12,7 @@ from hooks.tools.cli.simulate import simulate
 from hooks.tools.offline.manifests.reading import load_manifests
 from hooks.tools.offline.simulation.applied_documents import apply_documents
 from hooks.tools.offline.simulation.plan import SimulationPlan, build_cluster
-from hooks.tools.offline.simulation.run import LONGEST_TURN_SECONDS, advance, run_programs
+from hooks.tools.offline.simulation.run import ASKING_SECONDS, LONGEST_TURN_SECONDS, advance, run_programs
 from hooks.tools.offline.simulator.cluster import SimulatedCluster
 from hooks.tools.offline.simulator.engines import Engines, SimulatedEngine
 from hooks.tools.offline.simulator.metacontroller.hook_client import connect_hook
@@ -55,6 +55,8 @@ def test_turn_of_a_busy_machine_counts_as_one_of_another() -> None:
     assert advance(10.0, 0.25, plan) == 15.0
     assert advance(10.0, 60.0, plan) == 10.0 + 20 * LONGEST_TURN_SECONDS
     assert advance(119.0, 60.0, plan) == 120
+    assert advance(10.0, 0.25, plan, is_asking=True) == 10.0 + ASKING_SECONDS
+    assert advance(10.0, 0.01, plan, is_asking=True) == advance(10.0, 0.01, plan)
 
 
 def test_base_model_is_ready_when_its_endpoints_are_found(tmp_path: Path) -> None:

@@ -10,9 +10,11 @@ from hooks.ground.k8s.types import labels_of
 from hooks.server.exchange.documents import parse_object
 from hooks.server.exchange.http_client import Allowance, Reply, Unanswered, open_client
 from hooks.tools.offline.simulator.cluster import SimulatedCluster
+from hooks.tools.offline.simulator.engines import reserve_block
 from hooks.tools.offline.simulator.frontends import Frontends
 from hooks.tools.offline.simulator.loopback_http import run_listeners
-from hooks.tools.offline.simulator.workloads.pods import PodFault, is_ready
+from hooks.tools.offline.simulator.store import number_uid, ref_of
+from hooks.tools.offline.simulator.workloads.pods import BLOCK_SIZE, PodFault, is_ready, pod_address
 from tests import make
 from tests.ports import free_port
 from tests.tools.offline.simulator.hooked import build_cluster
@@ -103,3 +105,12 @@ def test_lost_worker_takes_its_model_along_and_a_lost_frontend_answers_nothing(f
     frontends.follow(world)
     with pytest.raises(Unanswered):
         ask(world)
+
+
+def test_simulations_at_the_same_time_have_other_addresses() -> None:
+    with reserve_block() as first, reserve_block() as second:
+        assert first != second
+        with reserve_block() as third:
+            assert third not in {first, second}
+    pods = [{"metadata": {"uid": number_uid(ref_of(make.graph({})), 7 + block * BLOCK_SIZE)}} for block in (0, 1)]
+    assert list(map(pod_address, pods)) == ["127.64.0.8", "127.65.0.8"]

@@ -68,3 +68,21 @@ def test_group_waits_for_the_service_at_none() -> None:
     assert "pcsg/g-0-worker" in world.message()
     world.apply(graph(Idle=make.service(replicas=1), Worker=worker(replicas=2)))
     assert world.message() == "All resources are ready"
+
+
+def test_replicas_that_grove_lost_come_back_and_are_written_once() -> None:
+    world = GroveWorld()
+    world.apply(graph(Frontend=make.service("frontend"), Worker=worker(replicas=1)))
+    for name in ("g-0-frontend", "g-0-worker-0-worker-wkr"):
+        lost = found(world.cluster, kinds.POD_CLIQUE, name)
+        world.cluster.delete(kinds.POD_CLIQUE, name, "default")
+        metadata = {key: lost["metadata"][key] for key in ("name", "namespace", "labels", "ownerReferences")}
+        world.cluster.create({**lost, "metadata": metadata, "spec": {**lost["spec"], "replicas": 0}})
+    world.settle()
+    assert world.message() == "All resources are ready"
+    assert {name: len(images(world.cluster, name)) for name in ("g-0-frontend", "g-0-worker-0-worker-wkr")} == {
+        "g-0-frontend": 1,
+        "g-0-worker-0-worker-wkr": 2,
+    }
+    scaled = [write.name for write in world.cluster.writes if write.subresource == "scale"]
+    assert scaled == ["g-0-frontend", "g-0-worker-0-worker-wkr"]

@@ -26,7 +26,7 @@ from hooks.tools.offline.simulator.workloads.pods import is_gated
 _UNITS = {"h": timedelta(hours=1), "m": timedelta(minutes=1), "s": timedelta(seconds=1)}
 ENDING = {"type": "GangTerminationInProgress", "status": "True"}
 _NEW = timedelta(seconds=5)
-"""A part that never had its least, but for so long after it was made, ends no gang."""
+"""A part that has been below its least ever since it was made, but for its first seconds, ends no gang."""
 
 
 def parts_of(store: Store, pod_clique_set: Manifest) -> list[Manifest]:

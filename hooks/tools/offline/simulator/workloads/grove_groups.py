@@ -10,9 +10,7 @@ from hooks.ground.k8s.types import Manifest, controller_of, is_deleting
 from hooks.tools.offline.simulator.client import Client
 from hooks.tools.offline.simulator.conditions import WorkloadCondition, build_conditions
 from hooks.tools.offline.simulator.store import Ref, Store, ref_of
-from hooks.tools.offline.simulator.workloads.grove_gangs import (
-    ENDING,
-)
+from hooks.tools.offline.simulator.workloads.grove_gangs import ENDING
 from hooks.tools.offline.simulator.workloads.grove_pods import BREACHED, LABEL_GROUP_REPLICA, hash_of, replaces_pods
 from hooks.tools.offline.simulator.workloads.grove_set import PodCliqueSet, build, digest_of, ensure_pod_clique
 from hooks.tools.offline.simulator.workloads.owned import owned_by, write_status

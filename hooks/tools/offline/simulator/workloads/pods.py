@@ -223,10 +223,14 @@ def _crashed(container: str, ended: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+BLOCKS, BLOCK_SIZE = 32, 62_500
+"""The loopback addresses of pods come in blocks, in the order of uids."""
+
+
 def pod_address(pod: Manifest) -> str:
     """A loopback address for every pod, so that no simulated address is in a real network."""
     serial = int(pod["metadata"]["uid"][:8], 16)
-    return f"127.{64 + serial // 62500 % 32}.{serial // 250 % 250}.{serial % 250 + 1}"
+    return f"127.{64 + serial // BLOCK_SIZE % BLOCKS}.{serial // 250 % 250}.{serial % 250 + 1}"
 
 
 def _not_ready(pod: Manifest) -> str:
