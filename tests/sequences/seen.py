@@ -120,7 +120,8 @@ def _workload_faults(found: Manifest, counts: tuple[str, ...], wanted: int) -> I
         yield f"{name} is being deleted"
     progress = status.get("updateProgress") or {"updateEndedAt": ""}
     is_empty = found["kind"] == "PodClique" and wanted == 0 == status.get("replicas", 0)
-    has_stopped = is_empty and "updateEndedAt" not in progress  # Grove looks no more
+    is_running = "updateEndedAt" not in progress and "readyPodsSelectedToUpdate" in progress
+    has_stopped = is_empty and is_running  # Grove looks no more
     if status.get("observedGeneration") != found["metadata"]["generation"] and not has_stopped:
         yield f"{name} has a status of an older spec"
     for field in counts:

@@ -81,9 +81,8 @@ class Scalable:
 
     @property
     def has_stopped(self) -> bool:
-        """Whether a PodClique went to 0 during its update, and all its pods end: Grove waits for a new pod for ever."""
-        is_clique = self.kind == kinds.POD_CLIQUE.kind
-        return is_clique and self.is_updating and self.desired == 0 and self.replicas == 0
+        """Whether it went to 0 after pods were selected, and all its pods end: Grove waits for new ones for ever."""
+        return self.selected > 0 and self.desired == 0 and self.replicas == 0
 
     def to_status(self) -> dict[str, Json]:
         """The entry of a graph's `status.services`."""
