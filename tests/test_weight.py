@@ -19,10 +19,10 @@ class Budget:
 BUDGETS = {
     "hooks": Budget(
         modules=("hooks.server.commands.serve", "hooks.server.app"),
-        lines=44_460,
+        lines=44_480,
         reason="All five kinds, whose calls are made by the same server, rollouts in sets that people steer, "
-        "the history of specs, what frontends say, Grove's parts one by one, replicas that it loses, topologies that "
-        "it refuses, and what conversion, rules and clients need.",
+        "the history of specs, what frontends say, Grove's parts one by one, replicas that it loses or that wait, "
+        "topologies that it refuses, and what conversion, rules and clients need.",
     ),
     "admission": Budget(
         modules=("hooks.server.commands.serve_admission", "hooks.server.admission.app"),

@@ -5,9 +5,11 @@ from typing import Any
 
 import pytest
 
+from hooks.graph.grove.scaling import NEVER
 from hooks.ground import contract
 from hooks.ground.k8s import kinds
 from hooks.ground.k8s.types import Json, Manifest, gvk_of, name_of
+from hooks.wire.metacontroller.effects import ScalePodClique
 from hooks.wire.metacontroller.protocol import SyncAnswer
 from hooks.wire.policy import rendering_mark
 from tests import make
@@ -171,6 +173,17 @@ def test_pod_clique_set_of_another_revision_stays_and_scales() -> None:
 
     assert is_held(answer)
     assert {one["name"]: one["spec"]["replicas"] for one in _cliques(answer)}["frontend"] == 4
+
+
+@pytest.mark.parametrize(("replicas", "delay"), [(1, "15m0s"), (0, NEVER)])
+def test_held_pod_clique_set_is_scaled_in_and_follows_a_service_at_none(replicas: int, delay: str) -> None:
+    """Nothing of it is updated, so nothing is waited for."""
+    children = set_of_before(make.graph(grove.TWO))
+    scaled = {**grove.TWO, "Frontend": {**grove.TWO["Frontend"], "replicas": replicas}}
+    answer = grove.ask(make.graph(scaled), children, grove.PARTS)
+    assert is_held(answer)
+    assert [effect.replicas for effect in grove.scalings(answer) if isinstance(effect, ScalePodClique)] == [replicas]
+    assert grove.template(answer)["terminationDelay"] == delay
 
 
 def test_ready_clique_holds_a_set_whose_scaling_group_does_not_say_yet_that_it_is_available() -> None:

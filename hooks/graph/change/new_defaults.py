@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from hooks.component.spec.subject import ComponentType
+from hooks.graph.grove.plan import with_set
 from hooks.graph.plan.graph import GraphPlan
 from hooks.graph.seen.observe import ObservedGraph
 from hooks.graph.seen.worker_labels import LivePool
@@ -86,7 +87,9 @@ def hold_graph(
     # A PodCliqueSet is held only while the whole graph is as it was, so nothing else can have become unwanted.
     left = find_unwanted(wanted, observed) if plan.grove is not None else []
     return Holding(
-        plan=_with_held(plan, held), children=Children(sort_manifests([*wanted, *left])), held=tuple(sorted(held))
+        plan=_with_held(plan, held, seen, settings),
+        children=Children(sort_manifests([*wanted, *left])),
+        held=tuple(sorted(held)),
     )
 
 
@@ -127,8 +130,16 @@ def _find_held(
         if _is_workload(child) and _has_ready_pods(child, plan, seen):
             held = find_held(child, request.children.get(gvk_of(child), name_of(child), namespace))
             if held is not None and not _is_told(child, held) and not _needs_class(child, held, request, seen):
-                found[name_of(child)] = held
+                found[name_of(child)] = _with_delay(held, child) if plan.grove is not None else held
     return found
+
+
+def _with_delay(held: Manifest, wanted: ReadManifest) -> Manifest:
+    """A held PodCliqueSet with the wanted termination delay, which restarts nothing and must follow a service at 0."""
+    key, spec = "terminationDelay", held["spec"]
+    rest = {name: value for name, value in spec["template"].items() if name != key}
+    delay = {name: value for name, value in wanted["spec"]["template"].items() if name == key}
+    return {**held, "spec": {**spec, "template": {**rest, **delay}}}
 
 
 def _is_told(wanted: ReadManifest, held: ReadManifest) -> bool:
@@ -201,11 +212,11 @@ def _owners(graph: str) -> dict[str, ComponentType]:
     return {**dict.fromkeys(of_picker, ComponentType.EPP), planner: ComponentType.PLANNER}
 
 
-def _with_held(plan: GraphPlan, held: Mapping[str, Manifest]) -> GraphPlan:
+def _with_held(plan: GraphPlan, held: Mapping[str, Manifest], seen: ObservedGraph, settings: Settings) -> GraphPlan:
     """The plan with the specs of held workloads, which progress is measured against."""
     notes = (*plan.notes, *(f"{name} waits with new defaults" for name in sorted(held)))
     if plan.grove is not None:
-        return replace(plan, grove=replace(plan.grove, pod_clique_set=held[plan.grove.name]), notes=notes)
+        return replace(plan, grove=with_set(plan.grove, held[plan.grove.name], seen.grove, settings), notes=notes)
     return replace(_with_specs(plan, held), notes=notes)
 
 

@@ -13,7 +13,7 @@ from hooks.component.spec.subject import NEVER_COPIED
 from hooks.graph.grove.discovered_for_pods import choose_discovered, find_discovered
 from hooks.graph.grove.scaling import NEVER, count_wanted, counts_still, find_held, plan_scaling
 from hooks.graph.grove.service import GroveService, plan_grove_service
-from hooks.graph.seen.grove import ObservedSet
+from hooks.graph.seen.grove import ObservedGrove, ObservedSet
 from hooks.graph.seen.grove_names import pod_clique_set_name
 from hooks.graph.seen.observe import ObservedGraph
 from hooks.graph.spec.components import GraphServicePlan
@@ -58,9 +58,9 @@ class GrovePlan:
     services: tuple[GroveService, ...]
     pod_clique_set: Manifest
     below: tuple[str, ...]
-    held: frozenset[str]
+    held: frozenset[str] = frozenset()
     is_withheld: bool
-    effects: tuple[ScalePodClique, ...]
+    effects: tuple[ScalePodClique, ...] = ()
     notes: tuple[str, ...]
 
 
@@ -104,19 +104,24 @@ def plan_grove(
     problems = [*_mixed_schedulers(services), *_refused_changes(pod_clique_set, existing)]
     if problems:
         raise InvalidSpec(tuple(problems))
-    held = frozenset(find_held(services, seen.grove, pod_clique_set, settings))
-    free = [service for service in services if service.service not in held]
-    return GrovePlan(
+    plan = GrovePlan(
         name=name_of(pod_clique_set),
         namespace=graph.metadata.namespace,
         services=tuple(services),
         pod_clique_set=pod_clique_set,
         below=below,
-        held=held,
         is_withheld=existing is not None and existing.is_deleting,
-        effects=tuple(plan_scaling(free, seen.grove, graph.metadata.namespace, settings)),
         notes=tuple(_notes(services)),
     )
+    return with_set(plan, pod_clique_set, seen.grove, settings)
+
+
+def with_set(plan: GrovePlan, pod_clique_set: Manifest, seen: ObservedGrove, settings: Settings) -> GrovePlan:
+    """The plan with the set that is returned, by which it follows what is scaled now, and what later."""
+    held = frozenset(find_held(plan.services, seen, pod_clique_set, settings))
+    free = [service for service in plan.services if service.service not in held]
+    effects = tuple(plan_scaling(free, seen, plan.namespace, settings))
+    return replace(plan, pod_clique_set=pod_clique_set, held=held, effects=effects)
 
 
 def build_grove(plan: GrovePlan) -> list[Manifest]:

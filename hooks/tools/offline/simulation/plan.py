@@ -15,9 +15,8 @@ from hooks.tools.offline.simulation.applied_documents import admit_custom
 from hooks.tools.offline.simulator.clock import Clock
 from hooks.tools.offline.simulator.cluster import Setup, SimulatedCluster
 from hooks.tools.offline.simulator.metacontroller.webhook import Hook
-from hooks.tools.offline.simulator.store import number_uid
 from hooks.tools.offline.simulator.workloads.kubelet import PodJudges
-from hooks.tools.offline.simulator.workloads.pods import BLOCK_SIZE, PodFault, pod_address
+from hooks.tools.offline.simulator.workloads.pods import PodFault, pod_address
 from hooks.tools.offline.simulator.workloads.profiler import Profiler
 from hooks.wire.metacontroller import install_files
 
@@ -65,9 +64,9 @@ def build_cluster(plan: SimulationPlan, hook: Hook, hooks_url: str, block: int =
         admit=admit_custom,
         namespaces=sorted({"default", *namespaces, *_target_namespaces(plan.documents)}),
         profiler=Profiler(output=plan.profiler_output),
-        identify=lambda ref, serial: number_uid(ref, serial + block * BLOCK_SIZE),
         judges=PodJudges(
             troubled=_find_trouble,
+            block=block,
             given=lambda found, _: any(fnmatchcase(f"{found.kind.kind}/{found.name}", glob) for glob in plan.given),
         ),
     )

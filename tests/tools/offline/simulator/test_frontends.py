@@ -14,7 +14,7 @@ from hooks.tools.offline.simulator.engines import reserve_block
 from hooks.tools.offline.simulator.frontends import Frontends
 from hooks.tools.offline.simulator.loopback_http import run_listeners
 from hooks.tools.offline.simulator.store import number_uid, ref_of
-from hooks.tools.offline.simulator.workloads.pods import BLOCK_SIZE, PodFault, is_ready, pod_address
+from hooks.tools.offline.simulator.workloads.pods import PodFault, is_ready, pod_address
 from tests import make
 from tests.ports import free_port
 from tests.tools.offline.simulator.hooked import build_cluster
@@ -112,5 +112,5 @@ def test_simulations_at_the_same_time_have_other_addresses() -> None:
         assert first != second
         with reserve_block() as third:
             assert third not in {first, second}
-    pods = [{"metadata": {"uid": number_uid(ref_of(make.graph({})), 7 + block * BLOCK_SIZE)}} for block in (0, 1)]
-    assert list(map(pod_address, pods)) == ["127.64.0.8", "127.65.0.8"]
+    pod = {"metadata": {"uid": number_uid(ref_of(make.graph({})), 7)}}
+    assert [pod_address(pod, block) for block in (0, 1)] == ["127.64.0.8", "127.65.0.8"]

@@ -24,6 +24,7 @@ from hooks.tools.offline.simulator.workloads.pods import (
     build_ended_status,
     build_pod_status,
     is_gated,
+    pod_address,
     runs_once,
 )
 from hooks.tools.offline.simulator.workloads.references import Reference, Use, find_missing
@@ -66,10 +67,14 @@ Given = Callable[[Reference, str], bool]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PodJudges:
-    """What decides about pods beside the rules: by default every object is given, and nothing is troubled."""
+    """What decides about pods beside the rules: by default every object is given, and nothing is troubled.
+
+    The addresses of pods begin with those of `block`.
+    """
 
     given: Given | None = None
     troubled: Troubled | None = None
+    block: int = 0
 
 
 class Kubelet:
@@ -283,6 +288,9 @@ class Kubelet:
         trouble = self.trouble(pod) if stage is Stage.STARTING and fault is None else None
         now = self._clock.timestamp
         status = build_pod_status(pod, stage, fault, now, missing=missing, trouble=trouble)
+        if "hostIP" in status:
+            address = pod_address(pod, self._judges.block)
+            status |= {"podIP": address, "podIPs": [{"ip": address}]}
         if not are_equal(pod.get("status", {}), status):
             self._client.update_status({**pod, "status": status})
 

@@ -135,7 +135,7 @@ def build_pod_status(
     missing: Reference | None = None,
     trouble: Trouble | None = None,
 ) -> dict[str, Any]:
-    """The whole status of a pod at a stage up to READY.
+    """The status of a pod at a stage up to READY, but for its address.
 
     `fault`, an object that is missing, or the `trouble` of one container at STARTING keeps it there.
     """
@@ -162,8 +162,7 @@ def build_pod_status(
         "qosClass": "Burstable",
     }
     if placed:
-        address = pod_address(pod)
-        status |= {"hostIP": "127.0.0.1", "podIP": address, "podIPs": [{"ip": address}], "startTime": now}
+        status |= {"hostIP": "127.0.0.1", "startTime": now}
         started = pod.get("status", {}).get("startTime")
         status["startTime"] = started or now
         status["containerStatuses"] = [
@@ -224,13 +223,13 @@ def _crashed(container: str, ended: Mapping[str, Any]) -> dict[str, Any]:
 
 
 BLOCKS, BLOCK_SIZE = 32, 62_500
-"""The loopback addresses of pods come in blocks, in the order of uids."""
+"""The loopback addresses of pods come in blocks, in the order of uids; a cluster's may begin with another block."""
 
 
-def pod_address(pod: Manifest) -> str:
+def pod_address(pod: Manifest, block: int = 0) -> str:
     """A loopback address for every pod, so that no simulated address is in a real network."""
     serial = int(pod["metadata"]["uid"][:8], 16)
-    return f"127.{64 + serial // BLOCK_SIZE % BLOCKS}.{serial // 250 % 250}.{serial % 250 + 1}"
+    return f"127.{64 + (block + serial // BLOCK_SIZE) % BLOCKS}.{serial // 250 % 250}.{serial % 250 + 1}"
 
 
 def _not_ready(pod: Manifest) -> str:
