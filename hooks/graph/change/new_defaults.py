@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 from hooks.component.spec.subject import ComponentType
 from hooks.graph.grove.plan import with_set
+from hooks.graph.grove.scaling import NEVER
 from hooks.graph.plan.graph import GraphPlan
 from hooks.graph.seen.observe import ObservedGraph
 from hooks.graph.seen.worker_labels import LivePool
@@ -135,11 +136,12 @@ def _find_held(
 
 
 def _with_delay(held: Manifest, wanted: ReadManifest) -> Manifest:
-    """A held PodCliqueSet with the wanted termination delay, which restarts nothing and must follow a service at 0."""
-    key, spec = "terminationDelay", held["spec"]
-    rest = {name: value for name, value in spec["template"].items() if name != key}
-    delay = {name: value for name, value in wanted["spec"]["template"].items() if name == key}
-    return {**held, "spec": {**spec, "template": {**rest, **delay}}}
+    """A held PodCliqueSet whose termination delay follows a service at 0, which restarts nothing."""
+    spec, now = held["spec"], wanted["spec"]["template"].get("terminationDelay")
+    if NEVER not in {now, spec["template"].get("terminationDelay")}:
+        return held
+    template = {key: value for key, value in {**spec["template"], "terminationDelay": now}.items() if value is not None}
+    return {**held, "spec": {**spec, "template": template}}
 
 
 def _is_told(wanted: ReadManifest, held: ReadManifest) -> bool:
