@@ -5,13 +5,14 @@ from fnmatch import fnmatchcase
 
 import pytest
 
+from hooks.ground.k8s import kinds
 from hooks.ground.k8s.types import GroupVersionKind, Manifest
 from hooks.tools.offline.simulator.client import LoggedWrite
 from hooks.tools.offline.simulator.cluster import Setup, SimulatedCluster
 from hooks.tools.offline.simulator.store import ApiError
 from hooks.wire.metacontroller.effects import ScalePodClique
 from tests.contract.backend import ApiRefused
-from tests.contract.cases_grove import CASES, Case
+from tests.contract.cases_grove import CASES, CHANGED, REFUSED, Case, clique, group, images, is_updating, pcs
 from tests.tools.offline.simulator.worlds import no_hook
 
 MOST_SECONDS = 300.0
@@ -75,3 +76,58 @@ class SimulatedGrove:
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.__name__)
 def test_simulated_grove_keeps_the_contract(case: Case) -> None:
     case(SimulatedGrove())
+
+
+def test_update_of_a_clique_that_is_scaled_in_never_ends() -> None:
+    """The real operator shows it only if it is asked between two of its passes."""
+    grove = SimulatedGrove()
+    grove.apply(pcs(clique("a", replicas=4)))
+    grove.until(lambda: len(images(grove, "p-0-a")) == 4, "all pods")
+    grove.cluster.run_for(60)
+    grove.apply(pcs(clique("a", replicas=4, image="i:2")))
+    grove.until(lambda: images(grove, "p-0-a").count("i:2") == 2, "half of the new pods")
+    grove.scale(kinds.POD_CLIQUE, "p-0-a", 1)
+    grove.stays(lambda: is_updating(grove, kinds.POD_CLIQUE, "p-0-a"), "an update that waits for more new pods")
+    assert images(grove, "p-0-a") == ["i:2"]
+    grove.scale(kinds.POD_CLIQUE, "p-0-a", 4)
+    grove.until(lambda: not is_updating(grove, kinds.POD_CLIQUE, "p-0-a"), "the update has ended")
+
+
+SAYS_OF_NEW = {
+    "a long name": "combined resource name length exceeds 45",
+    "no clique": "at least one is required",
+    "one name twice": "names must be unique",
+    "a least above the replicas": "minAvailable must be from 1 to replicas",
+    "a variable twice": "env names must be unique",
+    "two schedulers": "schedulerName must be the",
+    "an unknown member": "unknown clique x",
+    "an unknown predecessor": "unknown startsAfter x",
+    "a circle": "startsAfter is circular",
+    "a node": "nodeName is forbidden",
+}
+SAYS_OF_CHANGES = {
+    "another clique": "cliques cannot be added",
+    "no clique": "cliques cannot be added or removed",
+    "another least": "minAvailable is",
+    "another start": "cliqueStartupType is",
+    "no group": "podCliqueScalingGroups",
+    "another scheduler": "schedulerName is",
+}
+
+
+def test_every_refusal_has_its_words() -> None:
+    assert (SAYS_OF_NEW.keys(), SAYS_OF_CHANGES.keys()) == (REFUSED.keys(), CHANGED.keys())
+
+
+@pytest.mark.parametrize("what", SAYS_OF_NEW)
+def test_simulated_grove_says_why_it_refuses_a_set(what: str) -> None:
+    with pytest.raises(ApiRefused, match=SAYS_OF_NEW[what]):
+        SimulatedGrove().apply(REFUSED[what])
+
+
+@pytest.mark.parametrize("what", SAYS_OF_CHANGES)
+def test_simulated_grove_says_why_it_refuses_a_change(what: str) -> None:
+    grove = SimulatedGrove()
+    grove.apply(pcs(clique("a"), clique("b"), groups=[group("s", "b")]))
+    with pytest.raises(ApiRefused, match=SAYS_OF_CHANGES[what]):
+        grove.apply(CHANGED[what])
