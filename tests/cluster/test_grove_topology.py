@@ -6,12 +6,12 @@ from collections.abc import Iterator
 import pytest
 
 from tests import make
-from tests.cluster.acting_hooks import acting_hooks, effects_client, granted_effects
 from tests.cluster.api_client import ApiClient, wait_for
 from tests.cluster.audit import Audit
 from tests.cluster.control_plane import ControlPlane
-from tests.cluster.dynamo import DYNAMO, GRAPH, condition, running_controllers, the_graph, wait_until_ready
-from tests.cluster.grove_operator import needs_operator, running_grove
+from tests.cluster.dynamo import DYNAMO, GRAPH, condition, the_graph, wait_until_ready
+from tests.cluster.grove_graphs import running_hooks
+from tests.cluster.grove_operator import SECONDS, needs_operator
 from tests.cluster.groves_kinds import GROVE, POD_CLIQUE_SET
 from tests.cluster.programs import HttpServer
 from tests.cluster.scheduling import add_node
@@ -19,7 +19,6 @@ from tests.commands import call
 from tests.contract.backend import ApiRefused, Manifest
 
 pytestmark = needs_operator
-SECONDS = 120.0
 BINDING = "ClusterTopologyBinding"
 LEVELS = ("zone", "rack", "host")
 
@@ -35,14 +34,7 @@ def controllers(
 ) -> Iterator[None]:
     """The hooks and their controllers beside a Grove that places by topology."""
     assert metacontroller
-    settings = {"serving": "report", "grove_topology": "pack"}
-    client = effects_client(plane, tmp_path_factory.mktemp("account"), **settings)
-    with (
-        running_grove(plane, tmp_path_factory.mktemp("grove"), topology=True),
-        granted_effects(admin),
-        acting_hooks(client, **settings) as url,
-        running_controllers(admin, url, ["grove"]),
-    ):
+    with running_hooks(plane, admin, tmp_path_factory.mktemp("grove"), topology=True, grove_topology="pack"):
         admin.create(binding("dc"), strict=True)
         yield
 

@@ -23,7 +23,7 @@ from hooks.ground.k8s import kinds
 from hooks.ground.k8s.types import Manifest
 from hooks.tools.offline.simulator.cluster import SimulatedCluster
 from hooks.tools.offline.simulator.loopback_http import Listeners, Request, Response, run_listeners
-from hooks.tools.offline.simulator.workloads.pods import BLOCKS, is_ready
+from hooks.tools.offline.simulator.workloads.pods import BLOCKS, block_prefix, is_ready
 
 _LORAS = "/v1/loras"
 _RESERVED_ADDRESS = "127.95.255.254"
@@ -215,7 +215,7 @@ def reserve_block() -> Iterator[int]:
 
 def _can_reserve(holder: socket.socket, block: int) -> bool:
     try:
-        holder.bind((f"127.{64 + block}.255.253", contract.HTTP_PORT))
+        holder.bind((f"{block_prefix(block)}.255.253", contract.HTTP_PORT))
     except OSError:
         return False
     return True

@@ -226,10 +226,15 @@ BLOCKS, BLOCK_SIZE = 32, 62_500
 """The loopback addresses of pods come in blocks, in the order of uids; a cluster's may begin with another block."""
 
 
+def block_prefix(block: int) -> str:
+    """The first two numbers of a block's addresses; after the last block comes the first."""
+    return f"127.{64 + block % BLOCKS}"
+
+
 def pod_address(pod: Manifest, block: int = 0) -> str:
     """A loopback address for every pod, so that no simulated address is in a real network."""
     serial = int(pod["metadata"]["uid"][:8], 16)
-    return f"127.{64 + (block + serial // BLOCK_SIZE) % BLOCKS}.{serial // 250 % 250}.{serial % 250 + 1}"
+    return f"{block_prefix(block + serial // BLOCK_SIZE)}.{serial // 250 % 250}.{serial % 250 + 1}"
 
 
 def _not_ready(pod: Manifest) -> str:
