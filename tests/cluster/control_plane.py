@@ -4,6 +4,7 @@ import os
 import secrets
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
@@ -95,11 +96,12 @@ class ControlPlane:
     def run(self, program: Path, *words: str) -> str:
         """Run kubectl or helm as the administrator and give its output; AssertionError with what it said.
 
-        What they remember of an API server's kinds is kept with the control plane: others had the same port before.
+        They remember nothing of an earlier call: an earlier test may have had other kinds served, or their versions.
         """
         command = [str(program), f"--kubeconfig={self.kubeconfig()}", *words]
-        environment = {**os.environ, "KUBECACHEDIR": str(self.folder / "cache")}
-        done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+        with tempfile.TemporaryDirectory() as cache:
+            environment = {**os.environ, "KUBECACHEDIR": cache}
+            done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
         assert done.returncode == 0, f"{program.name} {' '.join(words)}\n{done.stderr}"
         return done.stdout
 

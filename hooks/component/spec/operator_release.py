@@ -55,7 +55,8 @@ def begin_component(spec: ComponentSpec, kept: str | None) -> Mapping[str, str]:
 def agree_on_release(releases: Collection[str]) -> str | None:
     """What live objects keep together, by the origin of each; None without objects.
 
-    Nothing writes two; of several the oldest counts, and an object without one is older than all others.
+    Two are there only where an edit came before Metacontroller had seen the first objects of a new graph. Of several
+    the oldest counts, and an object without one is older than all others.
     """
     return min(releases, key=lambda release: (_parse(release) or RuntimeVersion(0, 0), release), default=None)
 
