@@ -217,6 +217,7 @@ RIGHT: list[dict[str, Any]] = [
     {"resources": {"requests": {"cpu": 0.5, "memory": "1e9", "ephemeral-storage": "1.5Gi"}, "limits": {"cpu": "250m"}}},
     {"grove": "auto", "lws": "on", "volcano": True, "istio": "off", "inferencePool": False},
     {"image": {"repository": "registry.example:5000/team/dynamo-hooks", "tag": "1.0"}},
+    {"settings": {"acceptedRegistries": ["mirror.example.com:5000/a/"], "acceptedFields": ["spec.a[*].b"]}},
     {"settings": {"kaiScheduler": True, "explainPods": "off", "imagePullSecrets": False, "effectWriteBack": "always"}},
     {
         "settings": {
@@ -774,6 +775,13 @@ SETTINGS: list[tuple[dict[str, Any], dict[str, str]]] = [
     ({"requestNamespaces": ["team-a", "team-b"]}, {"request_namespaces": "team-a,team-b"}),
     ({"requestNamespaces": "any"}, {"request_namespaces": "any"}),
     ({"controllerAccounts": ["a", "b"]}, {"controller_accounts": "a,b"}),
+    (
+        {
+            "acceptedRegistries": ["a.example/", "b.example:5000/c/"],
+            "acceptedFields": ["spec.a[*].b", "metadata.labels"],
+        },
+        {"accepted_registries": "a.example/,b.example:5000/c/", "accepted_fields": "spec.a[*].b,metadata.labels"},
+    ),
 ]
 
 

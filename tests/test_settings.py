@@ -30,6 +30,8 @@ def test_override_wins_over_environment() -> None:
         ("lora_request_timeout", "600 s", 600.0),
         ("max_body_bytes", "1MiB", 2**20),
         ("replica_writers", "system:serviceaccount:a:b, carol", ("system:serviceaccount:a:b", "carol")),
+        ("accepted_registries", "mirror.example.com/, a.example:5000/b/", ("mirror.example.com/", "a.example:5000/b/")),
+        ("accepted_fields", "spec.a.b[*].c,metadata.labels", ("spec.a.b[*].c", "metadata.labels")),
         ("prober_url", "http://127.0.0.1:9191/", "http://127.0.0.1:9191"),
     ],
 )
@@ -45,6 +47,17 @@ def test_value_is_read(key: str, text: str, value: object) -> None:
         ("grove_termination_delay", "soon", "setting grove_termination_delay is 'soon', should be: write a duration"),
         ("engine_port", "x", "setting engine_port is 'x', should be: a whole number"),
         ("explain_pods", "yes", "setting explain_pods is 'yes', should be: 'on' or 'off'"),
+        (
+            "accepted_registries",
+            "mirror.example.com",
+            "setting accepted_registries is 'mirror.example.com', should be: write a",
+        ),
+        (
+            "accepted_registries",
+            "a/, b c/",
+            "setting accepted_registries is 'a/, b c/', should be: write a",
+        ),
+        ("accepted_fields", "status.replicas", "setting accepted_fields is 'status.replicas', should be: write paths"),
         ("prober_url", "localhost:9191", "setting prober_url is 'localhost:9191', should be: write a URL"),
         ("max_body_bytes", "1TB", "setting max_body_bytes is '1TB', should be: write a number of bytes"),
     ],

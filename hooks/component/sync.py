@@ -27,6 +27,7 @@ from hooks.wire.metacontroller.last_applied import last_applied_children
 from hooks.wire.metacontroller.parent_key import make_parent_key, read_parent_key
 from hooks.wire.metacontroller.plan_cache import cached_by_parent
 from hooks.wire.metacontroller.protocol import CustomizeRequest, RelatedRule, SyncAnswer, SyncRequest
+from hooks.wire.policy.accepted_changes import AcceptedChanges
 from hooks.wire.policy.applied_condition import judge_deviations
 from hooks.wire.policy.rendering_mark import digest_component
 from hooks.wire.policy.set_back import set_back_services
@@ -117,7 +118,7 @@ def _render(request: SyncRequest, parent_key: bytes, seen: ObservedComponent, fa
         built = _build(plan, parent_key)
     built = hold_component(plan, built, request, seen=seen, settings=facts.settings)
     built = pace_workload(built, plan, request.parent, seen.workloads.deployment)
-    deviations = find_component_deviations(plan, built, request)
+    deviations = find_component_deviations(plan, built, request, AcceptedChanges.of(facts.settings))
     applied = judge_deviations(request, deviations, facts.now, is_coming_up=awaits_first_pods(plan, seen.workloads))
     progress = measure_progress(plan, built, seen, applied)
     warnings = (*plan.warnings, *texts_of(built.warnings))

@@ -44,6 +44,7 @@ from hooks.language.rules.graph import NO_ORCHESTRATOR
 from hooks.wire.metacontroller.children import Children
 from hooks.wire.metacontroller.parent_key import make_parent_key
 from hooks.wire.metacontroller.protocol import CustomizeRequest, RelatedRule, SyncAnswer, SyncRequest
+from hooks.wire.policy.accepted_changes import AcceptedChanges
 from hooks.wire.policy.applied_condition import Applied, judge_deviations
 from hooks.wire.policy.new_defaults import build_held_condition
 from hooks.wire.policy.set_back import set_back_services
@@ -236,7 +237,7 @@ def _measure(
     if (way_back := find_way_back(request, rollout, facts.settings)) is not None:
         rollout = replace(rollout, way_back=way_back)
     children = pace_children(children, rollout, seen)
-    deviations = find_graph_deviations(plan, children, request, seen)
+    deviations = find_graph_deviations(plan, children, request, seen, accepted=AcceptedChanges.of(facts.settings))
     applied = judge_deviations(
         request, deviations, facts.now, is_coming_up=not unknown and awaits_first_pods(plan, seen)
     )

@@ -23,6 +23,7 @@ from hooks.ground.k8s.readiness import (
 from hooks.ground.k8s.types import Json, Manifest, ReadManifest, annotations_of, gvk_of, is_deleting, labels_of, name_of
 from hooks.ground.settings import Switch
 from hooks.wire.metacontroller.protocol import SyncRequest
+from hooks.wire.policy.accepted_changes import AcceptedChanges
 from hooks.wire.policy.applied_condition import Applied, Judged
 from hooks.wire.policy.deviations import Deviance, Deviation, find_deviations
 from hooks.wire.policy.on_demand import NOT_YET_READ
@@ -60,14 +61,16 @@ class Progress:
     suffix: str = ""
 
 
-def find_component_deviations(plan: ComponentPlan, built: Built, request: SyncRequest) -> tuple[Deviation, ...]:
+def find_component_deviations(
+    plan: ComponentPlan, built: Built, request: SyncRequest, accepted: AcceptedChanges
+) -> tuple[Deviation, ...]:
     """The children that are missing or not as wanted, and the workloads that this answer leaves out."""
     withheld = (
         Deviation(kind=gvk_of(workload), name=name_of(workload), state=Deviance.WITHHELD, why=why)
         for workload in built.workloads
         if (why := _why_withheld(plan, name_of(workload)))
     )
-    return (*find_deviations(built.children, request), *withheld)
+    return (*find_deviations(built.children, request, accepted=accepted), *withheld)
 
 
 def measure_progress(plan: ComponentPlan, built: Built, seen: ObservedComponent, applied: Applied) -> Progress:

@@ -20,6 +20,7 @@ from hooks.ground.k8s.not_ready import Explanation, NotReadyReason
 from hooks.ground.k8s.types import Json, Manifest
 from hooks.wire.metacontroller.controllers import NEVER_UPDATED
 from hooks.wire.metacontroller.protocol import SyncRequest
+from hooks.wire.policy.accepted_changes import AcceptedChanges
 from hooks.wire.policy.applied_condition import Applied, Judged
 from hooks.wire.policy.deviations import Deviance, Deviation, Unmanaged, find_deviations
 from hooks.wire.policy.new_defaults import MARKED
@@ -66,14 +67,19 @@ class GraphProgress:
 
 
 def find_graph_deviations(
-    plan: GraphPlan, children: Iterable[Manifest], request: SyncRequest, seen: ObservedGraph
+    plan: GraphPlan,
+    children: Iterable[Manifest],
+    request: SyncRequest,
+    seen: ObservedGraph,
+    *,
+    accepted: AcceptedChanges,
 ) -> tuple[Deviation, ...]:
     """The children that are missing or not as wanted, and those that this answer leaves out for now."""
     unknown = (
         Deviation(kind=contract.COMPONENT, name=name, state=Deviance.WITHHELD, why=f"{_UNREAD}: {seen.unread}")
         for name in find_unknown(plan, seen)
     )
-    return (*find_deviations(children, request, _UNMANAGED), *_find_withheld(plan), *unknown)
+    return (*find_deviations(children, request, _UNMANAGED, accepted), *_find_withheld(plan), *unknown)
 
 
 def find_unknown(plan: GraphPlan, seen: ObservedGraph) -> tuple[str, ...]:

@@ -4,8 +4,9 @@ The server's defaults and the fields of other writers are no difference: a map m
 Metacontroller merges by key more items, and the items of any other list more fields. It does not know who changed what.
 """
 
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Container, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
+from itertools import chain
 
 import orjson
 
@@ -54,9 +55,11 @@ class FieldDifference:
         return f"{self.path} is {'missing' if is_missing else _write(self.live)}, wanted {_write(self.wanted)}"
 
 
-def find_difference(wanted: ReadManifest, live: ReadManifest) -> FieldDifference | None:
-    """The first difference between a wanted object and the live one of its name; None if there is none."""
-    return next(find_differences(wanted, live), None)
+def find_difference(
+    wanted: ReadManifest, live: ReadManifest, accepted: Container[FieldDifference] = ()
+) -> FieldDifference | None:
+    """The first difference between a wanted object and the live one of its name that is not accepted, or None."""
+    return next((one for one in find_differences(wanted, live) if one not in accepted), None)
 
 
 def find_differences(wanted: ReadManifest, live: ReadManifest) -> Iterator[FieldDifference]:
@@ -118,11 +121,11 @@ def _find_in_list(wanted: Sequence[Json], live: Sequence[Json], path: FieldPath)
     for item in wanted:
         at = path / Key(item[key])
         same = [other for other in live if str(other[key]) == str(item[key])]
-        found = [next(_find(item, other, at), None) for other in same]
+        found = [[*_find(item, other, at)] for other in same]
         if not same:
             yield at, item, None
         elif all(found):  # one number may have several ports, of different protocols
-            yield from filter(None, found)
+            yield from chain.from_iterable(found)
 
 
 def merge_key(*versions: Sequence[Json]) -> str | None:

@@ -193,6 +193,16 @@ class Settings(BaseModel):
     prober_lease: types.LeaseName = Field(
         "dynamo-hooks-prober", description="name of that Lease, in the namespace of the hooks"
     )
+    accepted_registries: types.Registries = Field(
+        (),
+        description="comma-separated beginnings of images, such as `mirror.example.com/`: an admission policy of the "
+        "cluster may write images so, and they count as those that are wanted",
+    )
+    accepted_fields: types.Fields = Field(
+        (),
+        description="comma-separated fields of rendered objects, such as `spec.template.spec.tolerations`, that an "
+        "admission policy of the cluster may change; `[*]` is each item of a list",
+    )
     replica_writers: types.UserNames = Field(
         (),
         description="exact names of further users who may change replicas that an adapter manages; separated by commas",

@@ -55,9 +55,13 @@ def _read_size(value: Any) -> Any:
     return int(match[1]) * _SIZE_UNITS[match[2]]
 
 
-def _read_user_names(value: Any) -> Any:
-    """A comma-separated list to exact user names."""
+def _read_list(value: Any) -> Any:
+    """A comma-separated list to its items."""
     return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
+
+
+def _each(check: _Check) -> Callable[[tuple[str, ...]], bool]:
+    return lambda values: all(map(check, values))
 
 
 def _is_request_namespaces(text: str) -> bool:
@@ -65,10 +69,10 @@ def _is_request_namespaces(text: str) -> bool:
     return all(is_dns_label(part.strip()) for part in text.split(","))
 
 
-def _must(check: _Check, what_is_right: str) -> AfterValidator:
+def _must(check: Callable[[Any], bool], what_is_right: str) -> AfterValidator:
     """The validator that refuses a value which does not pass the check."""
 
-    def validate(value: str) -> str:
+    def validate(value: Any) -> Any:
         if not check(value):
             raise ValueError(f"write {what_is_right}")
         return value
@@ -125,7 +129,23 @@ def _is_pod_amount(text: str) -> bool:
 Duration = Annotated[str, BeforeValidator(_read_duration)]
 Seconds = Annotated[float, BeforeValidator(_read_seconds), Field(gt=0)]
 Size = Annotated[int, BeforeValidator(_read_size), Field(ge=1024)]
-UserNames = Annotated[tuple[str, ...], BeforeValidator(_read_user_names)]
+UserNames = Annotated[tuple[str, ...], BeforeValidator(_read_list)]
+Registries = Annotated[
+    tuple[str, ...],
+    BeforeValidator(_read_list),
+    _must(
+        _each(lambda value: re.fullmatch(r"[\w.:/-]*\w/[\w./-]*", value, re.ASCII) is not None),
+        "a registry's host and a slash, perhaps with a path, such as mirror.example.com/ or mirror.example.com/cache/",
+    ),
+]
+Fields = Annotated[
+    tuple[str, ...],
+    BeforeValidator(_read_list),
+    _must(
+        _each(lambda value: re.fullmatch(r"(spec\.|metadata\.(annotations|labels))[^,\s]*", value) is not None),
+        "paths of fields below spec, metadata.labels or metadata.annotations, such as spec.template.spec.tolerations",
+    ),
+]
 
 PodAmount = Annotated[str, _must(_optional(_is_pod_amount), "a number of pods or a percentage, such as 1 or 25%")]
 

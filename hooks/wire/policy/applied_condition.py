@@ -33,7 +33,7 @@ from hooks.wire.metacontroller.protocol import ObjectQuery, SyncRequest
 from hooks.wire.policy.conditions import change_of, find_change
 from hooks.wire.policy.deviation_age import GRACE_SECONDS, LASTING, AppliedReason, DeviationVerdict, judge_by_age
 from hooks.wire.policy.deviations import NO_OWNER, Deviance, Deviation, OrphanedBy
-from hooks.wire.policy.overriding import explain_override, find_writer_of
+from hooks.wire.policy.overriding import explain_override, explain_policy, find_writer_of
 
 APPLIED = "Applied"
 _MEMORIES = frozenset({AppliedReason.CHANGED, AppliedReason.RESTORED, AppliedReason.OVERRIDDEN})
@@ -227,4 +227,5 @@ def _explain_lasting(deviation: Deviation, request: SyncRequest) -> Explanation:
     )
     writer = find_writer_of(deviation, request)
     finding = f"{writer} wrote what is not wanted" if writer else "something refuses or overrides what is wanted"
-    return Explanation(reason=NotReadyReason.DIFFERS, finding=finding, remedy=remedy)
+    by_others = Explanation(reason=NotReadyReason.DIFFERS, finding=finding, remedy=remedy)
+    return explain_policy(deviation, request) or by_others

@@ -29,6 +29,7 @@ from hooks.ground.k8s.types import (
 from hooks.wire.metacontroller.children import Children
 from hooks.wire.metacontroller.last_applied import read_last_applied
 from hooks.wire.metacontroller.protocol import SyncRequest
+from hooks.wire.policy.accepted_changes import NOTHING_ACCEPTED, AcceptedChanges
 
 
 class OrphanedBy(StrEnum):
@@ -99,13 +100,18 @@ UPDATED = Unmanaged()
 
 
 def find_deviations(
-    wanted: Iterable[Manifest], request: SyncRequest, unmanaged: Unmanaged = UPDATED
+    wanted: Iterable[Manifest],
+    request: SyncRequest,
+    unmanaged: Unmanaged = UPDATED,
+    accepted: AcceptedChanges = NOTHING_ACCEPTED,
 ) -> tuple[Deviation, ...]:
-    """The wanted children that are missing or not as wanted, in the order given."""
-    return tuple(_find(Children.of(wanted), request, unmanaged))
+    """The wanted children that are missing, or not as wanted but for accepted changes, in the order given."""
+    return tuple(_find(Children.of(wanted), request, unmanaged, accepted))
 
 
-def _find(wanted: Children, request: SyncRequest, unmanaged: Unmanaged) -> Iterator[Deviation]:
+def _find(
+    wanted: Children, request: SyncRequest, unmanaged: Unmanaged, accepted: AcceptedChanges
+) -> Iterator[Deviation]:
     default = request.parent["metadata"]["namespace"]
     for place in wanted.places:
         kind, name = place.kind, place.name
@@ -123,7 +129,7 @@ def _find(wanted: Children, request: SyncRequest, unmanaged: Unmanaged) -> Itera
         elif kind in unmanaged.fixed:
             if deviation := _compare_fixed(place.same.value, live):
                 yield deviation
-        elif kind not in unmanaged.existing and (deviation := _compare(place.same, ByIdentity(live))):
+        elif kind not in unmanaged.existing and (deviation := _compare(place.same, ByIdentity(live), accepted)):
             yield deviation
 
 
@@ -137,11 +143,13 @@ def _compare_fixed(wanted: ReadManifest, live: ReadManifest) -> Deviation | None
 
 
 @lru_cache(maxsize=MAX_REMEMBERED)
-def _compare(returned: ByIdentity[ReadManifest], same: ByIdentity[ReadManifest]) -> Deviation | None:
+def _compare(
+    returned: ByIdentity[ReadManifest], same: ByIdentity[ReadManifest], accepted: AcceptedChanges
+) -> Deviation | None:
     """Compare two objects once: plans and parsed objects are cached, so most calls have the same two."""
     wanted, live = _without_marks(returned.value), same.value
     kind, name, applied = gvk_of(wanted), name_of(wanted), read_last_applied(live)
-    difference = find_difference(wanted, live)
+    difference = find_difference(wanted, live, accepted)
     if applied is not None and applied != returned.value and _without_marks(applied) != wanted:
         return Deviation(kind=kind, name=name, state=Deviance.BEING_APPLIED, difference=difference)
     if difference is not None:

@@ -10,10 +10,14 @@ from hooks.wire.metacontroller.protocol import SyncRequest
 from hooks.wire.policy.deviations import Deviation
 
 _REPLICAS = SPEC / "replicas"
+_OURS = "metacontroller"
+"""As what Metacontroller's writes are recorded; what admission changes of a write is recorded as the writer's."""
 
 
 def explain_override(deviation: Deviation, request: SyncRequest) -> Explanation:
     """Why a child differs that another writer changes again and again."""
+    if (by_policy := explain_policy(deviation, request)) is not None:
+        return by_policy
     difference, namespace = deviation.difference, request.parent["metadata"]["namespace"]
     field = str(difference.path) if difference else "it"
     finding = f"{find_writer_of(deviation, request) or 'something else'} writes {field} again and again"
@@ -28,6 +32,18 @@ def explain_override(deviation: Deviation, request: SyncRequest) -> Explanation:
             "let it leave the field alone, or set the value in the graph; "
             f"kubectl get {kind} {name} -n {namespace} -o yaml --show-managed-fields shows all writers"
         )
+    return Explanation(reason=NotReadyReason.DIFFERS, finding=finding, remedy=remedy)
+
+
+def explain_policy(deviation: Deviation, request: SyncRequest) -> Explanation | None:
+    """Why a child differs though nobody but Metacontroller wrote the field; None if somebody did."""
+    if find_writer_of(deviation, request) != _OURS or deviation.difference is None:
+        return None
+    finding = f"an admission webhook or policy of the cluster changes {deviation.difference.path}"
+    remedy = (
+        "exempt the namespace from it, write the value into the graph, or let the hooks accept it "
+        "(settings accepted_registries and accepted_fields; docs/policies.md)"
+    )
     return Explanation(reason=NotReadyReason.DIFFERS, finding=finding, remedy=remedy)
 
 
