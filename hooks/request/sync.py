@@ -130,7 +130,7 @@ def _report_unreadable(
     state: RequestState, previous: PreviousRequestStatus, error: InvalidSpec, facts: Facts
 ) -> dict[str, Json]:
     if previous.resumable_state is RequestState.FAILED:
-        return report_end(previous, facts.now)
+        return report_end(previous, facts.now, is_changed=True)
     unreadable = state if state in FIXED_STATES else RequestState.FAILED
     return report_unreadable(previous, unreadable, error.problems, facts.now)
 

@@ -132,6 +132,20 @@ def test_same_call_gives_the_same_answer() -> None:
     assert write_sync_answer(first, request.children) == write_sync_answer(second, request.children)
 
 
+def test_what_another_writer_added_to_the_pods_is_said_and_stays() -> None:
+    (workload, *others) = running()
+    pod = workload["spec"]["template"]["spec"]
+    added = {**pod, "containers": [*pod["containers"], {"name": "mesh", "image": "m"}], "nodeSelector": {"zone": "a"}}
+    template = {**workload["spec"]["template"], "spec": added}
+    edited = {**workload, "spec": {**workload["spec"], "template": template}}
+    found = conditions(answer(make.component("c", "g", **SPEC), [edited, *others]))
+    assert (found["Ready"]["status"], found["Applied"]["status"]) == ("True", "True")
+    assert found["Ready"]["message"] == (
+        "Deployment is ready; Deployment c: its pods also have the container mesh, the node selector zone, "
+        "which another writer added; it stays"
+    )
+
+
 def test_init_containers_in_another_order_are_reported() -> None:
     def spec(*names: str) -> dict[str, Any]:
         return {**SPEC, "extraPodSpec": {"initContainers": [{"name": name, "image": "i"} for name in names]}}

@@ -31,6 +31,7 @@ REJECTED = (
 )
 
 
+IGNORED = "the spec was changed after the end, which does nothing: delete the request, and create it again"
 HARDWARE = {"sweep": {"aic_system": "h200_sxm"}, "hardware": {"numGpusPerNode": 8}}
 
 
@@ -769,3 +770,19 @@ def test_plan_of_a_request_is_a_value() -> None:
     assert one == other
     assert one.job is not None
     assert one.job.spec_hash == one.spec_hash
+
+
+def test_edit_of_a_failed_request_is_said_to_do_nothing_as_long_as_it_is_there() -> None:
+    parent = jobs.request()
+    failed = world.known(parent, [world.job(parent, ended="Failed")])
+    before = condition_of(ask(failed), "Ready")
+    edited = {**failed, "spec": {**failed["spec"], "model": "another/model"}}
+    for _ in range(2):
+        answer = ask(edited)
+        assert (state(answer), children(answer)) == ("Failed", [])
+        status, reason, message = condition_of(answer, "Ready")
+        assert (status, reason) == before[:2]
+        assert message == f"{before[2]}; {IGNORED}"
+        edited = {**edited, "status": answer.status}
+    undone = ask({**edited, "spec": failed["spec"]})
+    assert condition_of(undone, "Ready") == before

@@ -229,6 +229,8 @@ def _remark(wanted: Manifest, live: ReadManifest) -> Iterator[str]:
         yield f"{named}: {_UNMANAGED}"
     found = {pods.role: pods.pod_spec for pods in pods_by_role(live)}
     for pods in pods_by_role(wanted):
+        if added := _find_added(pods.pod_spec, found.get(pods.role) or {}):
+            yield f"{named}: its pods also have {', '.join(added)}, which another writer added; it stays"
         names = _init_containers(pods.pod_spec)
         stored = _stored_order(names, _init_containers(found.get(pods.role) or {}))
         if stored != names:
@@ -236,6 +238,16 @@ def _remark(wanted: Manifest, live: ReadManifest) -> Iterator[str]:
                 f"{named} runs its init containers in the order {', '.join(stored)} instead of {', '.join(names)}, "
                 f"which cannot be changed in place: delete the {wanted['kind']}, then it is created again"
             )
+
+
+def _find_added(wanted: Mapping[str, Json], live: Mapping[str, Json]) -> list[str]:
+    """Containers and keys of the node selector that are not wanted; Metacontroller removes only what it wrote."""
+    ours, theirs = ({str(one["name"]) for one in pod.get("containers") or ()} for pod in (wanted, live))
+    keys = (live.get("nodeSelector") or {}).keys() - (wanted.get("nodeSelector") or {}).keys()
+    return [
+        *(f"the container {name}" for name in sorted(theirs - ours)),
+        *(f"the node selector {key}" for key in sorted(keys)),
+    ]
 
 
 def _init_containers(pod: Mapping[str, Json]) -> list[str]:

@@ -9,6 +9,7 @@ from datetime import datetime
 from hooks.ground.k8s.conditions import READY, Condition, merge_conditions
 from hooks.ground.k8s.types import Json
 from hooks.ground.problems import Problem, join_texts
+from hooks.request.plan.fingerprint import is_edited
 from hooks.request.report.conditions import (
     BEFORE_JOB,
     NO_JOB_YET,
@@ -31,13 +32,14 @@ from hooks.request.spec.reasons import SUCCEEDED, VALIDATION, VERIFIED, RequestR
 from hooks.wire.policy.conditions import VALID, judge_spec
 
 _UNDO = " Nothing is done for this request until the change is undone."
+_IGNORED = "; the spec was changed after the end, which does nothing: delete the request, and create it again"
 
 
 def report(found: StatusInput) -> dict[str, Json]:
     """The status of a request with the profiled spec, or of one whose profiling has not begun."""
     plan, previous = found.plan, found.previous
     if plan.position is Position.FAILED or previous.state is RequestState.DEPLOYMENT_DELETED:
-        return report_end(previous, found.now)
+        return report_end(previous, found.now, is_changed=is_edited(found.request, found.seen, previous))
     conditions = describe_conditions(found)
     summaries = [summarise(conditions, plan.position.state), summarise_as_upstream(conditions, plan.position)]
     return {
@@ -50,9 +52,14 @@ def report(found: StatusInput) -> dict[str, Json]:
     }
 
 
-def report_end(previous: PreviousRequestStatus, now: datetime) -> dict[str, Json]:
-    """The status of a request that failed or whose graph was deleted: unchanged."""
-    return {**_kept(previous), "conditions": _merge(_as_before(previous), now, previous)}
+def report_end(previous: PreviousRequestStatus, now: datetime, *, is_changed: bool = False) -> dict[str, Json]:
+    """The status of a request that failed or whose graph was deleted: unchanged, but that a later edit is ignored."""
+    suffix = _IGNORED if is_changed else ""
+    conditions = [
+        replace(one, message=one.message.removesuffix(_IGNORED) + suffix) if one.type == READY else one
+        for one in _as_before(previous)
+    ]
+    return {**_kept(previous), "conditions": _merge(conditions, now, previous)}
 
 
 def report_edit(previous: PreviousRequestStatus, state: RequestState, now: datetime) -> dict[str, Json]:

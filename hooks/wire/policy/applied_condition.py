@@ -130,8 +130,8 @@ def judge_deviations(
 
 
 _AS_WANTED: Mapping[str, str] = {
-    AppliedReason.AS_WANTED: "Every object is in the cluster as wanted",
-    AppliedReason.RESTORED: "Every object is in the cluster as wanted again, for less than 30 seconds",
+    AppliedReason.AS_WANTED: "Every object is stored as wanted; Ready says whether pods run",
+    AppliedReason.RESTORED: "Every object is stored as wanted again, for less than 30 seconds",
 }
 
 
