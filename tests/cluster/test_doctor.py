@@ -337,10 +337,25 @@ def test_missing_rights_are_found_and_the_remedy_grants_them(
     admin.delete("rbac.authorization.k8s.io/v1", "ClusterRoleBinding", f"{RELEASE}-metacontroller")
     found = find_one(plane, "rights")
     assert found["object"] == f"Metacontroller ({CHART_ACCOUNT})"
-    assert "may not get compositecontrollers.metacontroller.k8s.io" in found["finding"]
+    assert found["finding"].startswith("may not get, list, watch compositecontrollers.metacontroller.k8s.io; ")
     words = shlex.split(found["remedy"], comments=True)
     plane.helm(*(light_chart(plane) if word == "chart/" else word for word in words[1:]))
     assert find(plane, "error") == []
+
+
+def test_right_that_lacks_for_an_optional_kind_is_the_first_line(
+    installation: ApiClient, plane: ControlPlane, admin: ApiClient
+) -> None:
+    role = ("rbac.authorization.k8s.io/v1", "ClusterRole", f"{RELEASE}-metacontroller")
+    rules = (admin.get(*role) or {})["rules"]
+    admin.patch(*role, {"rules": [rule for rule in rules if "leaderworkerset.x-k8s.io" not in rule["apiGroups"]]})
+    try:
+        first = call_doctor(plane).stdout.splitlines()[:2]
+    finally:
+        admin.patch(*role, {"rules": rules})
+    assert first[0].split() == ["error", "rights", "Metacontroller", f"({CHART_ACCOUNT})"]
+    assert "may not get, list, watch, create, update, delete leaderworkersets.leaderworkerset.x-k8s.io, so" in first[1]
+    assert "none of their objects is synced" in first[1]
 
 
 def test_user_who_may_read_little_gets_warnings(installation: ApiClient, plane: ControlPlane) -> None:

@@ -46,6 +46,7 @@ CHECKS = (
     Check("owners", owners.check_owners),
     Check("pods", unmanaged_pods.check_unmanaged_pods),
     Check("hooks", reach.check_pods),
+    Check("rights", rights.check_rights),
     Check("controllers", controllers.check_presence),
     Check("optional-kinds", optional_kinds.check_optional_kinds),
     Check("grove", grove.check_grove),
@@ -58,7 +59,6 @@ CHECKS = (
     Check("installations", installations.check_labels),
     Check("namespaces", installations.check_claims),
     Check("certificates", certificates.check_certificates),
-    Check("rights", rights.check_rights),
     Check("reading", unread.check_unread),
 )
 """What is missing stands in the order in which to install it."""

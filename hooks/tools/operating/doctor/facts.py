@@ -70,10 +70,15 @@ class Right:
     @property
     def words(self) -> str:
         """`create deployments.apps in team-a`."""
+        return f"{self.verb} {self.about}"
+
+    @property
+    def about(self) -> str:
+        """`deployments.apps in team-a`."""
         name, _, below = self.resource.partition("/")
         resource = (f"{name}.{self.group}" if self.group else name) + (f"/{below}" if below else "")
         named = f" {self.name}" if self.name else ""
-        return f"{self.verb} {resource}{named}" + (f" in {self.namespace}" if self.namespace else "")
+        return f"{resource}{named}" + (f" in {self.namespace}" if self.namespace else "")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

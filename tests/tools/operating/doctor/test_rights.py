@@ -272,8 +272,10 @@ def test_lacking_rights_are_named_by_account() -> None:
     metacontroller, own_hooks, you = problems(check_rights(judged(False)))
     assert (metacontroller.level, own_hooks.level, you.level) == (Level.ERROR, Level.ERROR, Level.WARNING)
     assert metacontroller.object == "Metacontroller (system:serviceaccount:metacontroller:metacontroller)"
-    assert metacontroller.finding.startswith("may not get compositecontrollers.metacontroller.k8s.io, ")
-    assert ", and 1 more, so controllers do not start, or syncs fail" in metacontroller.finding
+    assert metacontroller.finding.startswith("may not get, list, watch compositecontrollers.metacontroller.k8s.io; get")
+    assert metacontroller.finding.endswith(
+        ", so controllers that declare this do not start: none of their objects is synced, whatever it uses"
+    )
     assert metacontroller.remedy.partition("  # ")[0] == (
         "helm upgrade dynamo-hooks chart/ --namespace dynamo-system --reset-then-reuse-values "
         "--set metacontroller.namespace=metacontroller,metacontroller.serviceAccount=metacontroller"

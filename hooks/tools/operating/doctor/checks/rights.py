@@ -81,19 +81,29 @@ def _judge(holder: str, user: str, rights: list[Right], facts: InstallationFacts
         )
         yield ok(about, what)
         return
-    more = f", and {len(denied) - _SHOWN} more" if len(denied) > _SHOWN else ""
-    text = f"may not {', '.join(right.words for right in denied[:_SHOWN])}{more}"
+    text = f"may not {_list(denied)}"
     if holder == YOU:
         in_namespace = f" --namespace {denied[0].namespace}" if denied[0].namespace else ""
         yield warning(about, text, f"kubectl auth can-i --list{in_namespace}")
         return
-    lost = (
-        "controllers do not start, or syncs fail"
-        if holder == METACONTROLLER
-        else "effects are refused, no adapter is loaded, or causes stay vague"
-    )
-    text += f", so {lost}"
-    yield error(about, text, _grant(facts))
+    yield error(about, f"{text}, so {_name_loss(holder, denied)}", _grant(facts))
+
+
+def _list(denied: list[Right]) -> str:
+    """`get, list, watch deployments.apps; create pods, and 3 more`: the verbs of each resource."""
+    verbs: dict[str, list[str]] = defaultdict(list)
+    for right in denied:
+        verbs[right.about].append(right.verb)
+    named = [f"{', '.join(of_one)} {about}" for about, of_one in verbs.items()]
+    return "; ".join(named[:_SHOWN]) + (f"; and {len(named) - _SHOWN} more" if len(named) > _SHOWN else "")
+
+
+def _name_loss(holder: str, denied: list[Right]) -> str:
+    if holder != METACONTROLLER:
+        return "effects are refused, no adapter is loaded, or causes stay vague"
+    if any(right.verb in _READ_VERBS for right in denied):
+        return "controllers that declare this do not start: none of their objects is synced, whatever it uses"
+    return "syncs fail"
 
 
 def _grant(facts: InstallationFacts) -> str:
