@@ -40,7 +40,7 @@ class GraphProgress:
     says which children are missing or not as wanted; `held` is the condition about workloads that wait with new
     defaults. `new` are the components that have no status yet and get a Deployment. `rollout` is that of
     the workers, `shares` are those of workers that roll. `serving` says whether requests are answered, None if nobody
-    asks; `is_gated`: Ready follows it.
+    asks; `is_gated`: Ready follows it. `sharing` are sentences about workers that two graphs share.
     """
 
     unready: frozenset[str]
@@ -54,6 +54,7 @@ class GraphProgress:
     shares: Mapping[str, Share] = field(default_factory=dict)
     serving: Serving | None = None
     is_gated: bool = False
+    sharing: tuple[str, ...] = ()
 
     @property
     def lacking(self) -> tuple[Judged, ...]:

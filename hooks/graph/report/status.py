@@ -17,6 +17,7 @@ from hooks.graph.plan.graph import GraphPlan
 from hooks.graph.report.progress import GraphProgress
 from hooks.graph.report.rollout import describe_rollout, judge_rollout, name_namespaces, report_rollout
 from hooks.graph.report.serving_reasons import SERVING, SERVING_FIELD, ServingReason
+from hooks.graph.report.sharing import build_sharing
 from hooks.graph.seen.grove_names import SET_NAME
 from hooks.graph.seen.observe import ObservedGraph
 from hooks.ground import contract
@@ -105,7 +106,8 @@ def report(
         message = "; ".join(map(str, sort_causes(waiting)))
     else:
         state, reason, message = GraphState.SUCCESSFUL, GraphReason.ALL_READY, "All resources are ready"
-    message = "; ".join([*describe_rollout(shares, progress.rollout), message, *restart.remarks, *_remarks(plan, seen)])
+    told = [message, *progress.sharing] if waiting else [*progress.sharing, message]
+    message = "; ".join([*describe_rollout(shares, progress.rollout), *told, *restart.remarks, *_remarks(plan, seen)])
     ready = Condition(type=READY, status=_truth(state), reason=reason.value, message=message)
     counts = (
         clean_json(report_grove_services(plan.grove, seen.grove)) if plan.grove else _services(plan, seen, progress)
@@ -140,6 +142,7 @@ def _others(progress: GraphProgress, shares: Mapping[str, Share], previous: Prev
     yield progress.applied.condition
     yield judge_spec()
     yield from progress.held
+    yield from build_sharing(progress.sharing)
     yield from judge_rollout(shares, progress.rollout, previous.status)
 
 

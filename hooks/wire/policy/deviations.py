@@ -80,7 +80,7 @@ class Deviation:
 
 
 NO_OWNER = "no owner"
-_MARKS = frozenset({contract.ANNOTATION_RENDERING, contract.ANNOTATION_ROLLOUT})
+_MARKS = frozenset({contract.ANNOTATION_RENDERING, contract.ANNOTATION_ROLLOUT, contract.ANNOTATION_SEES_WORKERS_OF})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,7 +150,7 @@ def _compare(returned: ByIdentity[ReadManifest], same: ByIdentity[ReadManifest])
 
 
 def _without_marks(manifest: ReadManifest) -> ReadManifest:
-    """The object without the annotations by which a rollout is held: they do not change what runs."""
+    """The object without annotations by which a rollout is held or graphs know each other: they change no pod."""
     annotations = annotations_of(manifest)
     if _MARKS.isdisjoint(annotations):
         return manifest
