@@ -216,7 +216,7 @@ def _find_worst(
         *([NotReadyReason.DIFFERS.value] if progress.applied.contested else []),
         *(
             [NotReadyReason.WAITING_FOR_DEPENDENCY.value]
-            if plan.blocked_by or plan.claims.missing or plan.claims.lost or seen.is_namespace_ending
+            if plan.blocked_by or any(_useless_claims(plan)) or seen.is_namespace_ending
             else []
         ),
     ]
@@ -238,6 +238,9 @@ def _useless_claims(plan: GraphPlan) -> Iterator[Cause]:
     for name in plan.claims.lost:
         remedy = "restore its PersistentVolume, or delete the claim and create it again without its data"
         explanation = Explanation(reason=reason, finding="it is Lost, because its volume is gone", remedy=remedy)
+        yield Cause(reason=reason, about=f"PersistentVolumeClaim {name}", why=str(explanation))
+    for name, claim in plan.claims.ending.items():
+        explanation = Explanation(reason=reason, finding=claim.ending, remedy=claim.remedy)
         yield Cause(reason=reason, about=f"PersistentVolumeClaim {name}", why=str(explanation))
 
 

@@ -17,6 +17,7 @@ from hooks.graph.spec.operator_release import find_operator_release
 from hooks.ground import contract
 from hooks.ground.k8s import kinds
 from hooks.ground.k8s.conditions import READY, find_condition, is_true
+from hooks.ground.k8s.deletion import advise_deletion, why_deleting
 from hooks.ground.k8s.grove import GROVE, LABEL_MANAGED_BY
 from hooks.ground.k8s.json_values import clean_json
 from hooks.ground.k8s.pod_reasons import cannot_pull
@@ -100,12 +101,17 @@ class ChildComponent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ObservedClaim:
-    """A PersistentVolumeClaim of the graph; absent fields are empty. `is_lost`: its volume is gone."""
+    """A PersistentVolumeClaim of the graph; absent fields are empty. `is_lost`: its volume is gone.
+
+    `ending` says that it is being deleted, and what holds it, `remedy` what to do; both are empty if it is not.
+    """
 
     size: str
     access_modes: tuple[str, ...]
     storage_class: str
     is_lost: bool
+    ending: str = ""
+    remedy: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -325,6 +331,8 @@ def _observe_claim(claim: ReadManifest) -> ObservedClaim:
         access_modes=tuple(spec.get("accessModes") or ()),
         storage_class=str(spec.get("storageClassName") or ""),
         is_lost=(claim.get("status") or {}).get("phase") == "Lost",
+        ending=(ending := why_deleting(claim)),
+        remedy=advise_deletion(kinds.PERSISTENT_VOLUME_CLAIM, claim) if ending else "",
     )
 
 

@@ -10,6 +10,7 @@ from enum import StrEnum
 from functools import lru_cache
 
 from hooks.ground import contract
+from hooks.ground.k8s.deletion import advise_deletion, why_deleting
 from hooks.ground.k8s.differences import FieldDifference, find_difference
 from hooks.ground.k8s.pod_sets import pods_by_role
 from hooks.ground.k8s.same import MAX_REMEMBERED, ByIdentity
@@ -22,7 +23,6 @@ from hooks.ground.k8s.types import (
     controller_of,
     gvk_of,
     is_controlled_by,
-    is_deleting,
     labels_of,
     name_of,
 )
@@ -59,7 +59,8 @@ class Deviation:
     `difference` is the first field that differs, None for none. `why` is half a sentence about a withheld child.
     `holder` is the owner of the object that has the name of a missing child, empty if no such object is seen.
     `orphaned_by` is set if that object is the parent's by its labels, and Metacontroller does not take it for a child;
-    `former` is the uid of the parent that it was made for, by its label.
+    `former` is the uid of the parent that it was made for, by its label. `ending` says that it is being deleted, and
+    what holds it, and `remedy` what to do about that; both are empty if it is not.
     `is_updated`: Metacontroller updates live objects of this kind.
     """
 
@@ -71,6 +72,8 @@ class Deviation:
     holder: str = ""
     orphaned_by: OrphanedBy | None = None
     former: str = ""
+    ending: str = ""
+    remedy: str = ""
     is_updated: bool = True
 
     @property
@@ -79,7 +82,7 @@ class Deviation:
         return f"{self.kind.kind} {self.name}"
 
 
-NO_OWNER = "no owner"
+NO_OWNER, DELETED = "no owner", "a deleted"
 _MARKS = frozenset({contract.ANNOTATION_RENDERING, contract.ANNOTATION_ROLLOUT, contract.ANNOTATION_SEES_WORKERS_OF})
 
 
@@ -116,10 +119,19 @@ def _find(wanted: Children, request: SyncRequest, unmanaged: Unmanaged) -> Itera
             former = (
                 labels_of(found).get(contract.LABEL_CONTROLLER_UID, "") if found is not None and orphaned_by else ""
             )
-            state = Deviance.MISSING
-            yield Deviation(kind=kind, name=name, state=state, holder=holder, orphaned_by=orphaned_by, former=former)
-        elif is_deleting(live):
-            yield Deviation(kind=kind, name=name, state=Deviance.WITHHELD, why="it is being deleted")
+            ending = why_deleting(found) if found is not None else ""
+            yield Deviation(
+                kind=kind,
+                name=name,
+                state=Deviance.MISSING,
+                holder=holder,
+                orphaned_by=orphaned_by,
+                former=former,
+                ending=ending,
+                remedy=advise_deletion(kind, found) if found is not None and ending else "",
+            )
+        elif why := why_deleting(live):
+            yield Deviation(kind=kind, name=name, state=Deviance.WITHHELD, why=why)
         elif kind in unmanaged.fixed:
             if deviation := _compare_fixed(place.same.value, live):
                 yield deviation
@@ -210,4 +222,8 @@ def _find_holder(found: ReadManifest | None, parent: ReadManifest) -> str:
     if found is None or is_controlled_by(found, parent["metadata"].get("uid", "")):
         return ""
     owner = controller_of(found)
-    return NO_OWNER if owner is None else f"{owner.get('kind')} {owner.get('name')}"
+    if owner is None:
+        return NO_OWNER
+    if (owner.get("kind"), owner.get("name")) == (parent["kind"], name_of(parent)):
+        return f"{DELETED} {owner.get('kind')} of this name"  # an owner of another uid, which the parent has replaced
+    return f"{owner.get('kind')} {owner.get('name')}"
