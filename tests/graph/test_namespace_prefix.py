@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from hooks.graph.report.sharing import REASON, SHARED
+from hooks.graph.report.sharing import SHARED
 from hooks.graph.sync import customize
 from hooks.ground import contract
 from hooks.ground.k8s import kinds
@@ -150,6 +150,10 @@ def told(answer: SyncAnswer) -> str:
     return next((one["message"] for one in answer.status["conditions"] if one["type"] == SHARED), "")
 
 
+def sharing_events(answer: SyncAnswer) -> list[Event]:
+    return [effect for effect in answer.effects if isinstance(effect, Event) and effect.reason == "SharedByPrefix"]
+
+
 def names_seen(answer: SyncAnswer) -> str:
     (found,) = [child for child in answer.children if name_of(child) == "vd-k8s-service-discovery"]
     names: str = found["metadata"].get("annotations", {}).get(SEES, "")
@@ -179,11 +183,12 @@ def test_ready_graph_says_first_that_it_shares_workers_and_an_event_says_it_once
     assert world.ready(first)["message"].startswith(LOOKS)
     assert f"{told(first)}; All resources are ready" in world.ready(first)["message"]
     assert world.ready(first)["status"] == world.condition(first, "Applied")["status"] == "True"
-    (event,) = [effect for effect in first.effects if isinstance(effect, Event) and effect.reason == REASON]
+    assert world.condition(first, SHARED)["reason"] == "SharedByPrefix"
+    (event,) = sharing_events(first)
     assert (event.type, event.message) == ("Warning", told(first))
     graph = make.graph({"a": frontend("1.5.1")}, name="vd", status=first.status)
     second = world.ask(graph, world.run(observed(first)), [account("vd2")])
-    assert [effect for effect in second.effects if isinstance(effect, Event) and effect.reason == REASON] == []
+    assert sharing_events(second) == []
     assert world.condition(second, "Applied")["status"] == "True"
     third = world.ask(graph, world.run(observed(first)))
     assert (told(third), names_seen(third)) == ("", ""), "the other graph was deleted"

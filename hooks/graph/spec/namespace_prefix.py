@@ -67,27 +67,25 @@ def observe_seeing(request: SyncRequest) -> tuple[str, ...]:
     return tuple(other for other in _graphs_of(map(name_of, found)) if extends(name, other))
 
 
-def find_looking(graph: GraphDeployment, workloads: Iterable[ReadManifest]) -> tuple[str, ...]:
-    """The services whose frontends or pickers look for workers by the bare prefix, with these workloads."""
-    takes = TAKEN in _read_decisions(workloads)
+def find_looking(graph: GraphDeployment, children: Collection[ReadManifest]) -> tuple[str, ...]:
+    """The services whose frontends or pickers look for workers by the bare prefix, with these children of the graph.
+
+    () without an account: then the graph finds workers otherwise than through the API server.
+    """
+    takes, name = TAKEN in _read_decisions(children), graph.metadata.name
     return tuple(
-        name
-        for name, spec in sorted(graph.spec.services.items())
-        if not spec.global_dynamo_namespace and ((takes and has_deciding_frontend(spec)) or _is_picker_by_prefix(spec))
+        service
+        for service, spec in sorted(graph.spec.services.items())
+        if not spec.global_dynamo_namespace
+        and ((takes and has_deciding_frontend(spec)) or _is_picker_by_prefix(spec))
+        and any(_is_account(child, name) for child in children)
     )
 
 
 def name_seen(children: Children, graph: str, others: Iterable[str]) -> Children:
     """The children of the graph, whose account names the other graphs whose workers it sees."""
     names = ",".join(others)
-    return (
-        Children(_annotate(one, names) if _is_account(one, graph) else one for one in children) if names else children
-    )
-
-
-def has_account(children: Iterable[ReadManifest], graph: str) -> bool:
-    """Whether the graph discovers workers through the API server."""
-    return any(_is_account(one, graph) for one in children)
+    return Children(_annotate(child, names) if _is_account(child, graph) else child for child in children)
 
 
 def _is_account(child: ReadManifest, graph: str) -> bool:
