@@ -30,8 +30,10 @@ from hooks.graph.report.progress import (
 )
 from hooks.graph.report.serving import judge_serving
 from hooks.graph.report.serving_reasons import SERVING
+from hooks.graph.report.sharing import describe_sharing
 from hooks.graph.report.status import GraphReason, Previous, report, report_failure
 from hooks.graph.seen.observe import ObservedGraph, observe, without_progress
+from hooks.graph.spec.namespace_prefix import find_looking, name_seen
 from hooks.graph.workers.generation import Generation
 from hooks.ground import contract
 from hooks.ground.errors import InvalidSpec
@@ -244,6 +246,11 @@ def _measure(
     held = build_held_condition(request.parent, _name_held(holding, seen))
     progress = replace(measure_graph(plan, seen, applied, waiting=generation.waiting), held=held, rollout=rollout)
     children = keep_ending(children, plan, request, seen=seen, unready=progress.unready)
+    if seen.longer or seen.seeing:
+        graph, _ = read_valid(grounds.parent_key, seen.installed, seen.live_path, seen.grove.set_name)
+        looking = find_looking(graph, children) if seen.longer else ()
+        progress = replace(progress, sharing=describe_sharing(looking, seen.longer, seen.seeing))
+        children = name_seen(children, plan.name, seen.longer) if looking else children
     return _Planned(plan=plan, suffix=generation.suffix, children=children, restart=restart, progress=progress)
 
 

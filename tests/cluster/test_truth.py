@@ -168,6 +168,70 @@ def test_graph_that_wants_the_component_of_another_graph_says_whose_it_is(api: A
     api.delete(DYNAMO, GRAPH, "a-b")
 
 
+def test_graph_that_finds_the_component_of_a_deleted_one_says_what_holds_it(api: ApiClient) -> None:
+    """A person deletes a graph whose component a finalizer holds, and creates the graph again."""
+    api.create(graph_of("a", "f"), strict=True)
+    wait_until_ready(api, "a")
+    held = ((DYNAMO, COMPONENT, "a-f"), ("v1", "ServiceAccount", "a-k8s-service-discovery"))
+    for one in held:
+        api.patch(*one, {"metadata": {"finalizers": ["example.com/f"]}})
+    api.delete(DYNAMO, GRAPH, "a")
+    wait_for(lambda: all(is_going(api, *one) for one in held), "both are being deleted")
+    api.create(graph_of("a", "f"), strict=True)
+    told = f"belongs to a deleted {GRAPH} of this name and is being deleted, held by finalizer example.com/f"
+    titles = [f"the {kind} {name} that exists {told}" for _, kind, name in held]
+    wait_for(
+        lambda: all(one in ready(api, GRAPH, "a").get("message", "") for one in titles), "the graph says it of both"
+    )
+    message = ready(api, GRAPH, "a")["message"]
+    assert "rename" not in message
+    patch = f"kubectl patch dynamocomponentdeployment a-f -n {api.namespace} --type=merge -p "
+    assert f"""{patch}'{{"metadata":{{"finalizers":null}}}}'""" in message
+    for one in held:
+        api.patch(*one, {"metadata": {"finalizers": None}})
+    wait_until_ready(api, "a")
+    api.delete(DYNAMO, GRAPH, "a")
+
+
+def is_going(api: ApiClient, version: str, kind: str, name: str) -> bool:
+    found = api.get(version, kind, name)
+    return found is not None and "deletionTimestamp" in found["metadata"]
+
+
+def test_graphs_of_which_one_sees_the_workers_of_the_other_both_say_so(api: ApiClient) -> None:
+    def of_release(name: str, release: str) -> Manifest:
+        found = copy.deepcopy(load_example(NAME))
+        for service in found["spec"]["services"].values():
+            service["runtimeVersionOverride"] = release
+        return {**found, "metadata": {"name": name}}
+
+    def shared(name: str) -> str:
+        return str(ready(api, GRAPH, name, "SharesWorkers").get("message") or "")
+
+    api.create(of_release("chat", "1.5.1"), strict=True)
+    wait_until_ready(api, "chat")
+    assert shared("chat") == ""
+    api.create(of_release("chat-large", "1.6.1"), strict=True)
+    wait_for(
+        lambda: f"may send requests to the workers of {GRAPH} chat-large too" in shared("chat"), "the one that sees"
+    )
+    wait_for(lambda: shared("chat-large").startswith(f"{GRAPH} chat may send its requests"), "the one that is seen")
+    wait_until_ready(api, "chat-large")
+    names = ("chat", "chat-large")
+    for name in names:
+        found = ready(api, GRAPH, name)
+        assert (found["status"], found["message"]) == ("True", f"{shared(name)}; All resources are ready")
+    wait_for(lambda: [len(warnings(api, GRAPH, one, "SharedByPrefix")) for one in names] == [1, 1], "an Event of each")
+    newer = {service: {"runtimeVersionOverride": "1.6.1"} for service in of_release("chat", "")["spec"]["services"]}
+    api.patch(DYNAMO, GRAPH, "chat", {"spec": {"services": newer}})
+    wait_for(
+        lambda: shared("chat") == "" and shared("chat-large") == "", "a release that leaves others out is the remedy"
+    )
+    for name in names:
+        wait_until_ready(api, name)
+        api.delete(DYNAMO, GRAPH, name)
+
+
 def graph_of(name: str, service: str) -> Manifest:
     """A graph of one frontend."""
     example = copy.deepcopy(load_example(NAME))

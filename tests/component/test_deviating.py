@@ -8,7 +8,7 @@ import pytest
 
 from hooks.ground import contract
 from hooks.ground.k8s.service_routes import find_rerouted
-from hooks.ground.k8s.types import Manifest
+from hooks.ground.k8s.types import Manifest, name_of
 from hooks.wire.metacontroller.effects import Event
 from hooks.wire.metacontroller.protocol import SyncAnswer
 from hooks.wire.policy.deviation_age import GRACE_SECONDS
@@ -71,6 +71,29 @@ def test_service_of_somebody_else_is_named_with_its_owner() -> None:
     found = conditions(later(make.component("c", "g", **SPEC), children, (foreign,)))
     assert found["Ready"]["reason"] == "NameTaken"
     assert "the Service c that exists belongs to Other o" in found["Ready"]["message"]
+
+
+@pytest.mark.parametrize("kind", ["Deployment", "Service"])
+def test_object_of_a_deleted_component_that_is_being_deleted_is_named_with_what_holds_it(kind: str) -> None:
+    owner = {"apiVersion": "nvidia.com/v1alpha1", "kind": "DynamoComponentDeployment", "name": "c", "uid": "u-before"}
+    metadata = {
+        "ownerReferences": [{**owner, "controller": True}],
+        "deletionTimestamp": "2030-01-01T00:00:00Z",
+        "finalizers": ["example.com/f"],
+    }
+    (wanted,) = [child for child in running() if child["kind"] == kind]
+    held = {**wanted, "metadata": {"name": name_of(wanted), "namespace": make.NAMESPACE, **metadata}}
+    rest = [child for child in running() if child["kind"] != kind]
+    parent = make.component("c", "g", **SPEC)
+    parent["metadata"]["uid"] = "u-now"
+    message = conditions(later(parent, rest, (held,)))["Ready"]["message"]
+    assert (
+        f"the {kind} {name_of(wanted)} that exists belongs to a deleted DynamoComponentDeployment of this name and is "
+        "being deleted, held by finalizer example.com/f - wait until the program that set the finalizer removes it"
+    ) in message
+    own = [{**one, "metadata": {**one["metadata"], **metadata}} if one["kind"] == kind else one for one in running()]
+    given = conditions(answer(parent, own))
+    assert "it is being deleted, held by finalizer example.com/f" in given["Ready"]["message"]
 
 
 @pytest.mark.parametrize(

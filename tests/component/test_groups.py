@@ -224,10 +224,10 @@ def test_set_of_another_size_is_left_out_until_it_is_gone() -> None:
 
 def test_set_that_is_being_deleted_is_not_returned() -> None:
     before = running(spec())
-    before[0]["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+    before[0]["metadata"] |= {"deletionTimestamp": "2026-01-01T00:00:00Z", "finalizers": ["example.com/f"]}
     found, message = ask(spec(), before)
     assert names(found, SETS) == []
-    assert "c-0: it is being deleted" in message
+    assert "c-0: it is being deleted, held by finalizer example.com/f" in message
 
 
 def test_set_that_does_not_tell_its_immutable_fields_is_taken_as_it_is() -> None:

@@ -18,6 +18,7 @@ from prometheus_client.metrics import MetricWrapperBase
 from prometheus_client.registry import Collector
 
 from hooks.graph.report.rollout_reasons import ROLLOUT
+from hooks.graph.report.sharing import SHARED
 from hooks.language.crds.definitions import build_crds, build_version_entries
 from hooks.language.versions import V1BETA1 as BESIDE
 from hooks.model.prober.messages import AdapterPhase
@@ -57,7 +58,7 @@ and labels."""
 _ABOUT_CONDITIONS = "Each reason links to its paragraph in [Troubleshooting](../troubleshooting.md)."
 _ABOUT_TIMES = (
     f"For a time only: `{HELD}` of a graph or a component while new defaults wait, `{ROLLOUT}` of a graph while its\n"
-    "workers roll in complete sets."
+    f"workers roll in complete sets, `{SHARED}` while two graphs share workers."
 )
 _ABOUT_EVENTS = """When a condition changes, its reason becomes an Event, if it matters to a user. These reasons occur
 in Events alone or are texts in the code:"""

@@ -132,6 +132,21 @@ def test_claim_whose_volume_is_gone_is_named_and_the_rest_goes_on(owner: str) ->
     assert world.names(answer.children, "DynamoComponentDeployment") == ["g-frontend", "g-worker"]
 
 
+def test_claim_of_a_deleted_graph_that_is_being_deleted_is_named_with_what_holds_it() -> None:
+    graph = make.graph(pvcs=[{**ENTRY, "create": True}])
+    found = claim("cache", owner="u-before")
+    going = {"deletionTimestamp": "2030-01-01T00:00:00Z", "finalizers": ["kubernetes.io/pvc-protection"]}
+    held = {**found, "metadata": {**found["metadata"], **going}}
+    children = world.run(world.apply([], world.ask(graph, related=[held]).children))
+    answer = world.ask(graph, children, related=[held])
+    assert answer.status is not None
+    assert answer.status["notReadyReason"] == "WaitingForDependency"
+    assert world.ready(answer)["message"] == (
+        "PersistentVolumeClaim cache: WaitingForDependency: it is being deleted, held by finalizer "
+        "kubernetes.io/pvc-protection - wait until what depends on it, or uses it, is gone"
+    )
+
+
 def test_claim_stays_for_ever_once_created() -> None:
     children = world.apply([], world.ask(make.graph(pvcs=[ENTRY])).children)
     for pvcs in ([], [{**ENTRY, "create": False}], [ENTRY]):

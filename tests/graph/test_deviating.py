@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from hooks.graph.sync import sync
-from hooks.ground.k8s.types import Manifest
+from hooks.ground.k8s.types import Manifest, name_of
 from hooks.ground.settings import parse_settings
 from hooks.ground.settings.facts import Facts
 from hooks.wire.metacontroller.effects import Event
@@ -142,6 +142,83 @@ def test_graph_that_wants_the_component_of_another_graph_says_whose_it_is() -> N
     (event,) = [effect for effect in answer.effects if isinstance(effect, Event)]
     assert (event.type, event.reason, event.about.name) == ("Warning", "NameTaken", "a-b")
     assert found in event.message
+
+
+GOING = {"deletionTimestamp": "2030-01-01T00:00:00Z", "finalizers": ["example.com/f"]}
+BEFORE = {"apiVersion": "nvidia.com/v1alpha1", "kind": "DynamoGraphDeployment", "name": "g", "uid": "u-before"}
+HELD: dict[str, tuple[dict[str, Any], str]] = {
+    "of a graph that was deleted": (
+        {"ownerReferences": [{**BEFORE, "controller": True}], **GOING},
+        (
+            "belongs to a deleted DynamoGraphDeployment of this name and is being deleted, held by finalizer "
+            "example.com/f - wait until the program that set the finalizer removes it; "
+        ),
+    ),
+    "of another graph": (
+        {"ownerReferences": [{**BEFORE, "name": "o", "controller": True}], **GOING},
+        "belongs to DynamoGraphDeployment o and is being deleted, held by finalizer example.com/f - wait until",
+    ),
+    "of nobody": (GOING, "has no owner and is being deleted, held by finalizer example.com/f - wait until"),
+    "held by two": (
+        {"deletionTimestamp": "2030-01-01T00:00:00Z", "finalizers": ["a/f", "b/f"]},
+        "has no owner and is being deleted, held by finalizers a/f, b/f - wait until the program",
+    ),
+    "held by what it owns": (
+        {"deletionTimestamp": "2030-01-01T00:00:00Z", "finalizers": ["foregroundDeletion"]},
+        "has no owner and is being deleted, held by finalizer foregroundDeletion - wait until what depends on it, or",
+    ),
+    "not held": (
+        {"deletionTimestamp": "2030-01-01T00:00:00Z"},
+        "has no owner and is being deleted - wait (",
+    ),
+    "left behind by a graph of this name": (
+        {"ownerReferences": [{**BEFORE, "controller": True}]},
+        "belongs to a deleted DynamoGraphDeployment of this name - wait until Kubernetes deletes it with its owner (",
+    ),
+}
+
+
+@pytest.mark.parametrize(("metadata", "sentence"), HELD.values(), ids=HELD)
+@pytest.mark.parametrize("kind", [COMPONENT, "ServiceAccount", "DynamoGraphDeploymentScalingAdapter"])
+def test_object_that_is_being_deleted_under_the_name_of_a_child_is_not_to_be_renamed(
+    kind: str, metadata: dict[str, Any], sentence: str
+) -> None:
+    graph = make.graph({"a": make.service(scalingAdapter={"enabled": True})})
+    graph["metadata"]["uid"] = "u-now"
+    children = settled(graph)
+    (wanted,) = [child for child in children if child["kind"] == kind]
+    held = {**wanted, "metadata": {"name": name_of(wanted), "namespace": "default", **metadata}}
+    message = world.ready(later(graph, without(children, kind), [held]))["message"]
+    assert f"NameTaken: the {kind} {name_of(wanted)} that exists {sentence}" in message
+    assert "rename" not in message
+    if "example.com/f" in metadata.get("finalizers", ()):
+        patch = f"kubectl patch {kind.lower()} {name_of(wanted)} -n default --type=merge"
+        assert f"""{patch} -p '{{"metadata":{{"finalizers":null}}}}'""" in message
+
+
+def test_pod_clique_set_of_a_deleted_graph_is_named_with_what_holds_it() -> None:
+    graph = make.graph(grove.TWO)
+    graph["metadata"]["uid"] = "u-now"
+    children = grove.settled(graph)
+    (wanted,) = [child for child in children if child["kind"] == "PodCliqueSet"]
+    owned = {"ownerReferences": [{**BEFORE, "controller": True}], **GOING}
+    held = {**wanted, "metadata": {"name": "g", "namespace": "default", **owned}}
+    rest = [child for child in children if child["kind"] != "PodCliqueSet"]
+    message = world.ready(later(graph, rest, [*grove.PARTS, held], installed=grove.GROVE))["message"]
+    whose = "belongs to a deleted DynamoGraphDeployment of this name"
+    assert f"NameTaken: the PodCliqueSet g that exists {whose}" in message
+    assert "is being deleted, held by finalizer example.com/f" in message
+
+
+@pytest.mark.parametrize("kind", ["PodCliqueSet", COMPONENT, "ServiceAccount"])
+def test_own_object_that_is_being_deleted_is_named_with_what_holds_it(kind: str) -> None:
+    by_grove = kind == "PodCliqueSet"
+    graph = make.graph(grove.TWO if by_grove else {"a": make.service()})
+    found = grove.settled(graph) if by_grove else settled(graph)
+    children = [{**one, "metadata": {**one["metadata"], **GOING}} if one["kind"] == kind else one for one in found]
+    answer = world.ask(graph, children, grove.PARTS if by_grove else (), grove.GROVE if by_grove else ())
+    message = world.ready(answer)["message"]
+    assert "it is being deleted, held by finalizer example.com/f" in message
 
 
 def test_component_that_the_go_operator_left_is_named_with_the_command() -> None:

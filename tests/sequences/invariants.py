@@ -5,6 +5,7 @@ from datetime import timedelta
 from typing import Any
 
 from hooks.graph.report.rollout_reasons import ROLLOUT
+from hooks.graph.report.sharing import SHARED
 from hooks.ground import contract
 from hooks.ground.k8s import kinds
 from hooks.ground.k8s.hashing import canonical_json
@@ -284,11 +285,12 @@ def conditions_keep_their_time(_world: World, step: Step) -> Iterator[str]:
 
 
 def conditions_are_always_there(world: World, step: Step) -> Iterator[str]:
-    """Every answer has the same types of conditions, the first one too; only Held and Rollout come and go."""
+    """Every answer has the same types of conditions, the first one too; only those of a time come and go."""
     for call in step.calls:
         if call.stage != "sync" or "status" not in call.said:
             continue
-        types = frozenset(c["type"] for c in call.said.get("status", {}).get("conditions", ())) - {HELD, ROLLOUT}
+        found = frozenset(c["type"] for c in call.said.get("status", {}).get("conditions", ()))
+        types = found - {HELD, ROLLOUT, SHARED}
         before = world.ledger.types.setdefault(call.hook, types)
         if READY not in types or types != before:
             yield f"{call.path} has the conditions {sorted(types)}, before {sorted(before)}"

@@ -18,8 +18,9 @@ from hooks.component.seen.discovered import Discovered, write_annotation
 from hooks.component.seen.observe import Workloads, first_set
 from hooks.ground import contract
 from hooks.ground.errors import InvalidSpec
+from hooks.ground.k8s.deletion import why_deleting
 from hooks.ground.k8s.hashing import canonical_json, short_hash
-from hooks.ground.k8s.types import Manifest, PodSpec, ReadManifest, annotations_of, build_metadata, is_deleting
+from hooks.ground.k8s.types import Manifest, PodSpec, ReadManifest, annotations_of, build_metadata
 from hooks.ground.k8s.workloads import WorkloadTemplate, build_leader_worker_set, build_pod_group
 from hooks.ground.problems import SPEC, FieldPath, Problem
 from hooks.language.api.component_spec import ComponentSpec
@@ -196,8 +197,8 @@ def _validate_name(longest: str, path: FieldPath) -> Iterator[Problem]:
 
 def _why_replaced(live: ReadManifest, planned: PlannedSet, node_count: int) -> str:
     """Why a live set is withheld, empty if it is not; versions that make gangs let the size of a set change."""
-    if is_deleting(live):
-        return "it is being deleted"
+    if why := why_deleting(live):
+        return why
     if planned.index is None:
         return ""
     wanted = _hash_immutable(node_count)

@@ -174,9 +174,9 @@ def _has_pod_group(found: ReadManifest) -> bool:
 
 
 def _without_state(workload: ReadManifest) -> ReadManifest:
-    """The name of a workload, whether it is being deleted, and the hash of what can never change in it."""
+    """The name of a workload, whether it is being deleted, what holds it, and the hash of what can never change."""
     metadata = workload["metadata"]
-    known = {key: metadata[key] for key in ("name", "deletionTimestamp") if key in metadata}
+    known = {key: metadata[key] for key in ("name", "deletionTimestamp", "finalizers") if key in metadata}
     annotations = annotations_of(workload)
     immutable = {key: annotations[key] for key in (contract.ANNOTATION_IMMUTABLE_HASH,) if key in annotations}
     return {"metadata": {**known, "annotations": immutable}}

@@ -71,7 +71,7 @@ def _why_set_unready(plan: GrovePlan, found: ObservedSet | None, judged: Judged 
     if found is None:
         return str(judged) if judged and judged.is_lasting else ""
     if found.is_deleting:
-        return "it is being deleted"
+        return judged.what if judged else "it is being deleted"
     if judged is not None:
         what = "spec not yet applied" if judged.deviation.state is Deviance.BEING_APPLIED else judged.what
         return str(judged) if judged.is_lasting else what

@@ -19,8 +19,8 @@ from hooks.language.api.graph import GraphDeployment, PersistentVolumeClaimReque
 class ClaimsPlan:
     """Names of claims to keep, claims to create, and warnings about changes without effect.
 
-    `missing` and `lost` are the names of claims that no pod can mount: the first do not exist, and the volumes of the
-    second are gone.
+    `missing`, `lost` and `ending` are the claims that no new pod can mount: the first do not exist, the volumes of the
+    second are gone, and the third, of another owner, are being deleted.
     """
 
     namespace: str
@@ -28,6 +28,7 @@ class ClaimsPlan:
     created: tuple[PersistentVolumeClaimRequest, ...]
     missing: tuple[str, ...]
     lost: tuple[str, ...]
+    ending: Mapping[str, ObservedClaim]
     warnings: tuple[str, ...]
 
 
@@ -42,6 +43,7 @@ def plan_claims(graph: GraphDeployment, seen: ObservedGraph) -> ClaimsPlan:
         created=tuple(request for request in absent if request.create),
         missing=tuple(request.name for request in absent if not request.create),
         lost=tuple(name for name in requests if name in existing and existing[name].is_lost),
+        ending={name: found for name in requests if (found := seen.foreign_claims.get(name)) and found.ending},
         warnings=tuple(_changes(requests, seen.claims)),
     )
 

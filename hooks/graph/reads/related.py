@@ -11,7 +11,7 @@ from hooks.component.spec.subject import ComponentType
 from hooks.graph.seen.grove_names import find_set_name
 from hooks.graph.seen.observe import query_components
 from hooks.graph.spec.mpi_key import needs_mpi_key
-from hooks.graph.spec.namespace_prefix import needs_decision, neighbours_rule
+from hooks.graph.spec.namespace_prefix import resolve_neighbours
 from hooks.ground import contract
 from hooks.ground.errors import InvalidSpec
 from hooks.ground.k8s import kinds
@@ -82,8 +82,8 @@ def _endpoints(parent: ReadManifest, settings: Settings) -> Iterator[RelatedRule
 
 def _neighbours(parent: ReadManifest) -> Iterator[RelatedRule]:
     graph = _read_graph(parent)
-    if graph is not None and needs_decision(graph):
-        yield neighbours_rule(parent["metadata"]["namespace"])
+    if graph is not None:
+        yield from resolve_neighbours(graph)
 
 
 def _grove_parts(parent: ReadManifest) -> list[RelatedRule]:

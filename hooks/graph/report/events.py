@@ -13,6 +13,7 @@
 | a rollout of workers finds no room, or is stalled | Warning with its reason |
 | Serving becomes True, from Unknown only if the graph was not ready | Normal `Serving` |
 | Serving becomes False after it was True | Warning `NotServing`; Normal if it is scaled to zero |
+| workers begin to be shared by two graphs | Warning `SharedByPrefix` |
 | the scaling adapter of a removed service is deleted | Normal `AdapterDeleted` |
 
 A component has Events of its own about why it is not ready; under Grove there are no components, so the graph has them.
@@ -25,6 +26,7 @@ from typing import Literal
 
 from hooks.graph.report.rollout_reasons import ROLLOUT, RolloutReason
 from hooks.graph.report.serving_reasons import SERVING, ServingReason
+from hooks.graph.report.sharing import SHARED
 from hooks.graph.report.status import NOT_READY_REASONS, GraphReason
 from hooks.ground import contract
 from hooks.ground.k8s.conditions import READY, find_condition
@@ -56,6 +58,7 @@ def plan_transition_events(
         *_service_events(about, before, status, explained),
         *_rollout_events(about, before, status),
         *_serving_events(about, before, status),
+        *_sharing_events(about, before, status),
     )
 
 
@@ -134,6 +137,12 @@ def _serving_events(about: ObjectReference, before: Mapping[str, Json], after: M
         yield Event(
             about=about, type="Normal" if is_meant else "Warning", reason=reason, message=message, occasion=occasion
         )
+
+
+def _sharing_events(about: ObjectReference, before: Mapping[str, Json], after: Mapping[str, Json]) -> Iterator[Event]:
+    if (changed := find_change(before, after, SHARED)) is not None:
+        reason, message, since = (str(changed[key]) for key in ("reason", "message", "lastTransitionTime"))
+        yield Event(about=about, type="Warning", reason=reason, message=message, occasion=since)
 
 
 def _adapter_events(about: ObjectReference, request: SyncRequest, services: frozenset[str]) -> Iterator[Event]:

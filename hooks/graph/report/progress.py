@@ -16,6 +16,7 @@ from hooks.graph.spec.components import GraphServicePlan
 from hooks.ground import contract
 from hooks.ground.k8s import kinds
 from hooks.ground.k8s.conditions import Condition
+from hooks.ground.k8s.deletion import why_deleting
 from hooks.ground.k8s.not_ready import Explanation, NotReadyReason
 from hooks.ground.k8s.types import Json, Manifest
 from hooks.wire.metacontroller.controllers import NEVER_UPDATED
@@ -41,7 +42,7 @@ class GraphProgress:
     says which children are missing or not as wanted; `held` is the condition about workloads that wait with new
     defaults. `new` are the components that have no status yet and get a Deployment. `rollout` is that of
     the workers, `shares` are those of workers that roll. `serving` says whether requests are answered, None if nobody
-    asks; `is_gated`: Ready follows it.
+    asks; `is_gated`: Ready follows it. `sharing` are sentences about workers that two graphs share.
     """
 
     unready: frozenset[str]
@@ -55,6 +56,7 @@ class GraphProgress:
     shares: Mapping[str, Share] = field(default_factory=dict)
     serving: Serving | None = None
     is_gated: bool = False
+    sharing: tuple[str, ...] = ()
 
     @property
     def lacking(self) -> tuple[Judged, ...]:
@@ -79,7 +81,7 @@ def find_graph_deviations(
         Deviation(kind=contract.COMPONENT, name=name, state=Deviance.WITHHELD, why=f"{_UNREAD}: {seen.unread}")
         for name in find_unknown(plan, seen)
     )
-    return (*find_deviations(children, request, _UNMANAGED, accepted), *_find_withheld(plan), *unknown)
+    return (*find_deviations(children, request, _UNMANAGED, accepted), *_find_withheld(plan, request), *unknown)
 
 
 def find_unknown(plan: GraphPlan, seen: ObservedGraph) -> tuple[str, ...]:
@@ -153,10 +155,11 @@ def _is_new(seen: ChildComponent | None, judged: Judged | None, *, is_coming_up:
     return is_coming_up if seen is None else not (seen.is_deleting or seen.has_status)
 
 
-def _find_withheld(plan: GraphPlan) -> Iterator[Deviation]:
+def _find_withheld(plan: GraphPlan, request: SyncRequest) -> Iterator[Deviation]:
     grove = plan.grove
     if grove is not None and grove.services and (plan.blocked_by or grove.is_withheld):
-        why = plan.blocked_by or "it is being deleted"
+        live = request.children.get(kinds.POD_CLIQUE_SET, grove.name, request.parent["metadata"]["namespace"])
+        why = plan.blocked_by or (why_deleting(live) if live is not None else "it is being deleted")
         yield Deviation(kind=kinds.POD_CLIQUE_SET, name=grove.name, state=Deviance.WITHHELD, why=why)
     for component in plan.components if plan.blocked_by and grove is None else ():
         yield Deviation(kind=contract.COMPONENT, name=component.name, state=Deviance.WITHHELD, why=plan.blocked_by)
@@ -172,7 +175,7 @@ def _why_unready(plan: GraphServicePlan, seen: ChildComponent | None, judged: Ju
     Upstream reads only the condition Available, so a changed graph still shows its old success for a moment.
     """
     if seen is None or seen.is_deleting:
-        what = "it is being deleted" if seen is not None else judged.what if judged else "not found"
+        what = judged.what if judged else "not found" if seen is None else "it is being deleted"
         return f"{judged.explanation if judged else Explanation(reason=NotReadyReason.PROGRESSING)} ({what})"
     if judged is not None:
         return _describe_change(judged)

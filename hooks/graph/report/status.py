@@ -17,6 +17,7 @@ from hooks.graph.plan.graph import GraphPlan
 from hooks.graph.report.progress import GraphProgress
 from hooks.graph.report.rollout import describe_rollout, judge_rollout, name_namespaces, report_rollout
 from hooks.graph.report.serving_reasons import SERVING, SERVING_FIELD, ServingReason
+from hooks.graph.report.sharing import build_sharing
 from hooks.graph.seen.grove_names import SET_NAME
 from hooks.graph.seen.observe import ObservedGraph
 from hooks.ground import contract
@@ -105,7 +106,8 @@ def report(
         message = "; ".join(map(str, sort_causes(waiting)))
     else:
         state, reason, message = GraphState.SUCCESSFUL, GraphReason.ALL_READY, "All resources are ready"
-    message = "; ".join([*describe_rollout(shares, progress.rollout), message, *restart.remarks, *_remarks(plan, seen)])
+    told = [message, *progress.sharing] if waiting else [*progress.sharing, message]
+    message = "; ".join([*describe_rollout(shares, progress.rollout), *told, *restart.remarks, *_remarks(plan, seen)])
     ready = Condition(type=READY, status=_truth(state), reason=reason.value, message=message)
     counts = (
         clean_json(report_grove_services(plan.grove, seen.grove)) if plan.grove else _services(plan, seen, progress)
@@ -140,6 +142,7 @@ def _others(progress: GraphProgress, shares: Mapping[str, Share], previous: Prev
     yield progress.applied.condition
     yield judge_spec()
     yield from progress.held
+    yield from build_sharing(progress.sharing)
     yield from judge_rollout(shares, progress.rollout, previous.status)
 
 
@@ -213,7 +216,7 @@ def _find_worst(
         *([NotReadyReason.DIFFERS.value] if progress.applied.contested else []),
         *(
             [NotReadyReason.WAITING_FOR_DEPENDENCY.value]
-            if plan.blocked_by or plan.claims.missing or plan.claims.lost or seen.is_namespace_ending
+            if plan.blocked_by or any(_useless_claims(plan)) or seen.is_namespace_ending
             else []
         ),
     ]
@@ -235,6 +238,9 @@ def _useless_claims(plan: GraphPlan) -> Iterator[Cause]:
     for name in plan.claims.lost:
         remedy = "restore its PersistentVolume, or delete the claim and create it again without its data"
         explanation = Explanation(reason=reason, finding="it is Lost, because its volume is gone", remedy=remedy)
+        yield Cause(reason=reason, about=f"PersistentVolumeClaim {name}", why=str(explanation))
+    for name, claim in plan.claims.ending.items():
+        explanation = Explanation(reason=reason, finding=claim.ending, remedy=claim.remedy)
         yield Cause(reason=reason, about=f"PersistentVolumeClaim {name}", why=str(explanation))
 
 

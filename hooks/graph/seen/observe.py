@@ -12,11 +12,12 @@ from hooks.graph.seen.live_path import GraphPath, find_live_path
 from hooks.graph.seen.upstream_generations import NONE as NO_GENERATIONS
 from hooks.graph.seen.upstream_generations import Generations, find_generations
 from hooks.graph.seen.worker_labels import LivePool, find_untyped, observe_pool
-from hooks.graph.spec.namespace_prefix import TAKEN, observe_prefix
+from hooks.graph.spec.namespace_prefix import TAKEN, observe_longer, observe_prefix, observe_seeing
 from hooks.graph.spec.operator_release import find_operator_release
 from hooks.ground import contract
 from hooks.ground.k8s import kinds
 from hooks.ground.k8s.conditions import READY, find_condition, is_true
+from hooks.ground.k8s.deletion import advise_deletion, why_deleting
 from hooks.ground.k8s.grove import GROVE, LABEL_MANAGED_BY
 from hooks.ground.k8s.json_values import clean_json
 from hooks.ground.k8s.pod_reasons import cannot_pull
@@ -100,12 +101,17 @@ class ChildComponent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ObservedClaim:
-    """A PersistentVolumeClaim of the graph; absent fields are empty. `is_lost`: its volume is gone."""
+    """A PersistentVolumeClaim of the graph; absent fields are empty. `is_lost`: its volume is gone.
+
+    `ending` says that it is being deleted, and what holds it, `remedy` what to do; both are empty if it is not.
+    """
 
     size: str
     access_modes: tuple[str, ...]
     storage_class: str
     is_lost: bool
+    ending: str = ""
+    remedy: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,6 +131,7 @@ class ObservedGraph:
     a graph that the Go operator may have begun. `is_namespace_ending`: the namespace is being deleted. `is_ending`:
     the graph itself is. `pods_known` are the services whose pods were read, None if pods were given otherwise or are
     never read. `endpoints` are those of the frontends' Services, None if no EndpointSlice is in the request.
+    `longer` are the other graphs whose Dynamo namespace begins with this one's, `seeing` those that see its workers.
     """
 
     components: Mapping[str, ChildComponent]
@@ -150,6 +157,8 @@ class ObservedGraph:
     is_ending: bool = False
     pods_known: frozenset[str] | None = None
     endpoints: Endpoints | None = None
+    longer: tuple[str, ...] = ()
+    seeing: tuple[str, ...] = ()
 
     def knows_pods(self, service: str) -> bool:
         """Whether all pods of a service under Grove are among `pods`, or nothing can tell of them."""
@@ -167,7 +176,7 @@ def observe(request: SyncRequest, settings: Settings) -> ObservedGraph:
     related = request.related.of(kinds.PERSISTENT_VOLUME_CLAIM)
     own = [claim for claim in related if is_controlled_by(claim, uid)]
     foreign = {name_of(claim): _observe_claim(claim) for claim in related if not is_controlled_by(claim, uid)}
-    pods = _observe_pods(request)
+    pods, longer = _observe_pods(request), observe_longer(request)
     return ObservedGraph(
         components={name_of(child): _observe_component(child) for child in children.of(contract.COMPONENT)},
         adapters={name_of(a): wanted_replicas(a) for a in children.of(contract.SCALING_ADAPTER)},
@@ -183,7 +192,7 @@ def observe(request: SyncRequest, settings: Settings) -> ObservedGraph:
         registry_secrets=observe_registry_secrets(request.related.of(kinds.SECRET)),
         untyped=find_untyped(request.children),
         operator_release=_observe_operator_release(request),
-        prefix=observe_prefix(request),
+        prefix=observe_prefix(request, longer),
         pool=observe_pool(request),
         generations=find_generations(request.parent, [*children.of(contract.COMPONENT), *_find_left_behind(request)]),
         pod_faults=_find_pod_faults(request),
@@ -192,6 +201,8 @@ def observe(request: SyncRequest, settings: Settings) -> ObservedGraph:
         is_ending=is_deleting(request.parent),
         pods_known=_find_known_pods(request, settings),
         endpoints=observe_frontends(request),
+        longer=longer,
+        seeing=observe_seeing(request),
     )
 
 
@@ -255,7 +266,7 @@ def without_progress(seen: ObservedGraph) -> ObservedGraph:
     """The part that a plan depends on: components without their state, and no pods."""
     components, grove = dict.fromkeys(seen.components, _PRESENT), without_counts(seen.grove)
     calm = replace(seen, pods={}, pod_faults={}, pods_known=None, unread="", is_namespace_ending=False, is_ending=False)
-    return replace(calm, components=components, grove=grove, endpoints=None)
+    return replace(calm, components=components, grove=grove, endpoints=None, longer=(), seeing=())
 
 
 _PRESENT = ChildComponent(
@@ -320,6 +331,8 @@ def _observe_claim(claim: ReadManifest) -> ObservedClaim:
         access_modes=tuple(spec.get("accessModes") or ()),
         storage_class=str(spec.get("storageClassName") or ""),
         is_lost=(claim.get("status") or {}).get("phase") == "Lost",
+        ending=(ending := why_deleting(claim)),
+        remedy=advise_deletion(kinds.PERSISTENT_VOLUME_CLAIM, claim) if ending else "",
     )
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from hooks.ground.k8s import kinds
 from hooks.ground.k8s.conditions import is_true
+from hooks.ground.k8s.deletion import why_deleting
 from hooks.ground.k8s.pod_defaults import without_defaults
 from hooks.ground.k8s.pod_sets import cliques_of, wanted_replicas
 from hooks.ground.k8s.types import Json, ReadManifest, annotations_of, is_deleting, labels_of, name_of
@@ -188,8 +189,8 @@ def why_unprocessed(pod_clique_set: ReadManifest) -> str:
 
     A version of Grove without observedGeneration is trusted in the first generation, which has no older template.
     """
-    if is_deleting(pod_clique_set):
-        return "it is being deleted"
+    if why := why_deleting(pod_clique_set):
+        return why
     status: Mapping[str, Any] = pod_clique_set.get("status") or {}
     generation = int(pod_clique_set["metadata"].get("generation", 0))
     observed = status.get("observedGeneration")

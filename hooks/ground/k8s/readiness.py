@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from hooks.ground.k8s.conditions import find_condition, is_true
+from hooks.ground.k8s.deletion import why_deleting
 from hooks.ground.k8s.pod_sets import wanted_replicas
 from hooks.ground.k8s.types import Json, ReadManifest, is_deleting
 
@@ -79,8 +80,8 @@ def reports_generation(workload: ReadManifest) -> bool:
 
 
 def _set_why_inactive(found: ReadManifest) -> str:
-    if is_deleting(found):
-        return "it is being deleted"
+    if why := why_deleting(found):
+        return why
     return _unseen_generation(found) if reports_generation(found) else ""
 
 
@@ -101,8 +102,8 @@ def _set_shortage(found: ReadManifest) -> str:
 
 
 def _why_inactive(deployment: ReadManifest) -> str:
-    if is_deleting(deployment):
-        return "it is being deleted"
+    if why := why_deleting(deployment):
+        return why
     if is_paused(deployment):
         return "it is paused"
     return "" if _is_new(deployment) else _unseen_generation(deployment)

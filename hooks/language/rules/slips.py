@@ -108,6 +108,12 @@ EXTENDED_NAMESPACE = _slip(
     "there, of a release before 1.6.1, may send requests to the workers of this graph; choose another name, or run "
     "1.6.1 or later there",
 )
+EXTENDING_NAMESPACE = _slip(
+    "extending-namespace",
+    "{path}: the Dynamo namespace of {other}{place} begins with that of this graph, and a frontend or endpoint picker "
+    "here, of a release before 1.6.1, may send requests to the workers there; choose another name, or run 1.6.1 or "
+    "later here",
+)
 MPI_SECRET = _slip(
     "mpi-secret",
     "{path}: TensorRT-LLM over several nodes starts by mpirun over SSH, with {keys} of Secret {name}; these manifests "

@@ -9,6 +9,7 @@ from hooks.component.spec.pull_secrets import RegistrySecret, observe_registry_s
 from hooks.ground import contract
 from hooks.ground.k8s import kinds
 from hooks.ground.k8s.conditions import READY, find_condition, is_true
+from hooks.ground.k8s.deletion import why_deleting
 from hooks.ground.k8s.types import (
     GroupVersionKind,
     Json,
@@ -222,8 +223,8 @@ def _count(value: Json) -> int:
 
 def _why_outdated(graph: ReadManifest) -> str:
     """Why a graph's status does not describe it; empty if it does."""
-    if is_deleting(graph):
-        return "it is being deleted"
+    if why := why_deleting(graph):
+        return why
     wanted = int(graph["metadata"].get("generation", 0))
     observed = int((graph.get("status") or {}).get("observedGeneration", 0))
     return "" if observed >= wanted else f"its generation {wanted} is not processed yet, only {observed}"

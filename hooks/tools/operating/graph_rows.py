@@ -4,6 +4,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
+from hooks.graph.report.sharing import REASON as SHARED_BY_PREFIX
+from hooks.graph.report.sharing import find_sharing
 from hooks.graph.report.status import WORST_NOT_READY
 from hooks.ground import contract
 from hooks.ground.k8s.conditions import find_condition
@@ -22,7 +24,10 @@ _ENDED = frozenset({"Completed", "Failed", "Superseded"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GraphRow:
-    """A graph; `waiting` are the restarts that wait or go on, in a few words each."""
+    """A graph; `waiting` are the restarts that wait or go on, in a few words each.
+
+    `reason` and `message` of a ready graph say that it shares workers with another one; else they are empty.
+    """
 
     namespace: str
     name: str
@@ -82,15 +87,21 @@ def build_row(graph: ReadManifest, components: Iterable[ReadManifest], now: date
     status: Mapping[str, Json] = graph.get("status") or {}
     condition: Mapping[str, Json] = find_condition(status.get("conditions") or (), "Ready") or {}
     ready, unprocessed = is_ready({"status": {}, **graph}), find_unprocessed(graph, now)
-    reason = "" if ready else str(status.get(WORST_NOT_READY) or condition.get("reason") or "")
+    shared = find_sharing(graph)
+    reason = (
+        (SHARED_BY_PREFIX if shared else "")
+        if ready
+        else str(status.get(WORST_NOT_READY) or condition.get("reason") or "")
+    )
     services = (graph.get("spec") or {}).get("services") or {}
     own = [one for one in components if _is_of(one, graph)]
+    message = shared if ready else str(condition.get("message") or "")
     return GraphRow(
         namespace=str(graph["metadata"].get("namespace") or ""),
         name=name_of(graph),
         is_ready=ready,
         reason=NOT_PROCESSED if unprocessed else reason,
-        message=str(unprocessed) if unprocessed else "" if ready else str(condition.get("message") or ""),
+        message=str(unprocessed) if unprocessed else message,
         gpus=status.get("gpus"),
         run_by=str(status.get("path") or ""),
         services_ready=_count_ready(status),

@@ -32,7 +32,7 @@ from hooks.wire.metacontroller.effects import Event, ObjectReference
 from hooks.wire.metacontroller.protocol import ObjectQuery, SyncRequest
 from hooks.wire.policy.conditions import change_of, find_change
 from hooks.wire.policy.deviation_age import GRACE_SECONDS, LASTING, AppliedReason, DeviationVerdict, judge_by_age
-from hooks.wire.policy.deviations import NO_OWNER, Deviance, Deviation, OrphanedBy
+from hooks.wire.policy.deviations import DELETED, NO_OWNER, Deviance, Deviation, OrphanedBy
 from hooks.wire.policy.overriding import explain_override, explain_policy, find_writer_of
 
 APPLIED = "Applied"
@@ -147,7 +147,7 @@ def _seconds_to_come_up(request: SyncRequest, previous: Mapping[str, Json], now:
 def _explain(deviation: Deviation, request: SyncRequest, verdict: DeviationVerdict) -> Judged:
     what, explanation = _describe(deviation), Explanation(reason=NotReadyReason.PROGRESSING)
     is_lasting = deviation.state in verdict.lasting and deviation.state is not Deviance.WITHHELD
-    if deviation.holder and not is_lasting:
+    if (deviation.holder or deviation.ending) and not is_lasting:
         # It may be on its way out, as the object of a graph that was deleted and is created again.
         what = _describe_holder(deviation)
     if is_lasting:
@@ -171,7 +171,8 @@ def _describe(deviation: Deviation) -> str:
 
 def _describe_holder(deviation: Deviation) -> str:
     whose = "has no owner" if deviation.holder == NO_OWNER else f"belongs to {deviation.holder}"
-    return f"the {deviation.title} that exists {whose}"
+    said = [*([whose] if deviation.holder else ()), *([deviation.ending] if deviation.ending else ())]
+    return f"the {deviation.title} that exists {' and '.join(one.removeprefix('it ') for one in said)}"
 
 
 def _explain_orphan(deviation: Deviation, orphaned_by: OrphanedBy, request: SyncRequest) -> Explanation:
@@ -199,12 +200,14 @@ def _explain_lasting(deviation: Deviation, request: SyncRequest) -> Explanation:
     parent, namespace = request.parent, request.parent["metadata"]["namespace"]
     refused = f"kubectl describe {parent['kind'].lower()} {name_of(parent)} -n {namespace}"
     live = f"kubectl get {deviation.kind.kind.lower()} {deviation.name} -n {namespace} -o yaml"
-    if deviation.orphaned_by is not None:
+    if deviation.orphaned_by is not None and not deviation.ending:
         return _explain_orphan(deviation, deviation.orphaned_by, request)
-    if deviation.holder:
+    if deviation.holder or deviation.ending:
         # What another owner has is in use there: another graph's component, for example.
         remedy = "rename one of the two"
         remedy += ", or delete that object if it is not needed" if deviation.holder == NO_OWNER else ""
+        if deviation.ending or deviation.holder.startswith(DELETED):
+            remedy = deviation.remedy or "wait until Kubernetes deletes it with its owner"
         return Explanation(reason=NotReadyReason.NAME_TAKEN, finding=_describe_holder(deviation), remedy=remedy)
     if deviation.state is Deviance.MISSING:
         remedy = (

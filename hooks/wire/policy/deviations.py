@@ -10,6 +10,7 @@ from enum import StrEnum
 from functools import lru_cache
 
 from hooks.ground import contract
+from hooks.ground.k8s.deletion import advise_deletion, why_deleting
 from hooks.ground.k8s.differences import FieldDifference, find_difference
 from hooks.ground.k8s.pod_sets import pods_by_role
 from hooks.ground.k8s.same import MAX_REMEMBERED, ByIdentity
@@ -22,7 +23,6 @@ from hooks.ground.k8s.types import (
     controller_of,
     gvk_of,
     is_controlled_by,
-    is_deleting,
     labels_of,
     name_of,
 )
@@ -60,7 +60,8 @@ class Deviation:
     `difference` is the first field that differs, None for none. `why` is half a sentence about a withheld child.
     `holder` is the owner of the object that has the name of a missing child, empty if no such object is seen.
     `orphaned_by` is set if that object is the parent's by its labels, and Metacontroller does not take it for a child;
-    `former` is the uid of the parent that it was made for, by its label.
+    `former` is the uid of the parent that it was made for, by its label. `ending` says that it is being deleted, and
+    what holds it, and `remedy` what to do about that; both are empty if it is not.
     `is_updated`: Metacontroller updates live objects of this kind.
     """
 
@@ -72,6 +73,8 @@ class Deviation:
     holder: str = ""
     orphaned_by: OrphanedBy | None = None
     former: str = ""
+    ending: str = ""
+    remedy: str = ""
     is_updated: bool = True
 
     @property
@@ -80,8 +83,8 @@ class Deviation:
         return f"{self.kind.kind} {self.name}"
 
 
-NO_OWNER = "no owner"
-_MARKS = frozenset({contract.ANNOTATION_RENDERING, contract.ANNOTATION_ROLLOUT})
+NO_OWNER, DELETED = "no owner", "a deleted"
+_MARKS = frozenset({contract.ANNOTATION_RENDERING, contract.ANNOTATION_ROLLOUT, contract.ANNOTATION_SEES_WORKERS_OF})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,10 +125,19 @@ def _find(
             former = (
                 labels_of(found).get(contract.LABEL_CONTROLLER_UID, "") if found is not None and orphaned_by else ""
             )
-            state = Deviance.MISSING
-            yield Deviation(kind=kind, name=name, state=state, holder=holder, orphaned_by=orphaned_by, former=former)
-        elif is_deleting(live):
-            yield Deviation(kind=kind, name=name, state=Deviance.WITHHELD, why="it is being deleted")
+            ending = why_deleting(found) if found is not None else ""
+            yield Deviation(
+                kind=kind,
+                name=name,
+                state=Deviance.MISSING,
+                holder=holder,
+                orphaned_by=orphaned_by,
+                former=former,
+                ending=ending,
+                remedy=advise_deletion(kind, found) if found is not None and ending else "",
+            )
+        elif why := why_deleting(live):
+            yield Deviation(kind=kind, name=name, state=Deviance.WITHHELD, why=why)
         elif kind in unmanaged.fixed:
             if deviation := _compare_fixed(place.same.value, live):
                 yield deviation
@@ -158,7 +170,7 @@ def _compare(
 
 
 def _without_marks(manifest: ReadManifest) -> ReadManifest:
-    """The object without the annotations by which a rollout is held: they do not change what runs."""
+    """The object without annotations by which a rollout is held or graphs know each other: they change no pod."""
     annotations = annotations_of(manifest)
     if _MARKS.isdisjoint(annotations):
         return manifest
@@ -218,4 +230,8 @@ def _find_holder(found: ReadManifest | None, parent: ReadManifest) -> str:
     if found is None or is_controlled_by(found, parent["metadata"].get("uid", "")):
         return ""
     owner = controller_of(found)
-    return NO_OWNER if owner is None else f"{owner.get('kind')} {owner.get('name')}"
+    if owner is None:
+        return NO_OWNER
+    if (owner.get("kind"), owner.get("name")) == (parent["kind"], name_of(parent)):
+        return f"{DELETED} {owner.get('kind')} of this name"  # an owner of another uid, which the parent has replaced
+    return f"{owner.get('kind')} {owner.get('name')}"

@@ -39,6 +39,13 @@ def warnings(folder: Path | None, new: Manifest, old: Manifest | None = None) ->
     return texts_of(verdict.warnings)
 
 
+SEES = (
+    "metadata.name: the Dynamo namespace of DynamoGraphDeployment vd2 begins with that of this graph, and a frontend "
+    "or endpoint picker here, of a release before 1.6.1, may send requests to the workers there; choose another name, "
+    "or run 1.6.1 or later here"
+)
+
+
 OTHERS: dict[str, tuple[Manifest, bool]] = {
     "a frontend that sees by prefix": (graph("vd"), True),
     "a picker that sees by prefix": (graph("vd", "epp"), True),
@@ -56,6 +63,22 @@ def test_new_graph_that_another_one_may_see_is_warned_about(tmp_path: Path, othe
     with responses.RequestsMock() as mock:
         mock.get(GRAPHS, json={"items": [other]})
         assert warnings(tmp_path, graph("vd2")) == ((WARNING,) if is_warned else ())
+
+
+NEW: dict[str, tuple[Manifest, bool]] = {
+    "a picker that sees by prefix": (graph("vd", "epp"), True),
+    "a picker that leaves others out": (graph("vd", "epp", tag="1.6.1"), False),
+    "a frontend, which gets no prefix": (graph("vd"), False),
+    "another name": (graph("ve", "epp"), False),
+}
+
+
+@pytest.mark.parametrize(("new", "is_warned"), NEW.values(), ids=NEW)
+def test_new_graph_that_sees_another_one_is_warned_about(tmp_path: Path, new: Manifest, is_warned: bool) -> None:
+    with responses.RequestsMock() as mock:
+        mock.get(GRAPHS, json={"items": [graph("vd2", tag="1.6.1")]})
+        told = [one for one in warnings(tmp_path, new) if "begins with that of" in one]
+        assert told == ([SEES] if is_warned else [])
 
 
 def test_changed_graph_asks_nothing(tmp_path: Path) -> None:

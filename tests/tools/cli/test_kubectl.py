@@ -148,9 +148,11 @@ def say(name: str, kind: str = "DynamoComponentDeployment", **said: tuple[str, s
         ({"Ready": ("True", "up")}, {"Ready": ("True", "up"), "Applied": ("False", "S")}, ("Component a: S",)),
         ({"Ready": ("True", "up"), "Held": ("True", "a: H")}, {"Held": ("True", "H")}, ("Held: a: H",)),
         ({"Ready": ("True", "up")}, {"Held": ("True", "H")}, ("Component a: Held: H",)),
+        ({"Ready": ("True", "S; up"), "SharesWorkers": ("True", "S")}, {}, ("SharesWorkers: S",)),
+        ({"Ready": ("False", "a: X; S"), "SharesWorkers": ("True", "S")}, {}, ("a: X; S",)),
         ({"Ready": ("False", "")}, {}, ("R",)),
     ],
-    ids=["repeated", "seen earlier", "ready but", "held", "held alone", "no message"],
+    ids=["repeated", "seen earlier", "ready but", "held", "held alone", "shared", "shared and not ready", "no message"],
 )
 def test_each_cause_is_said_once_by_the_object_that_has_it(
     of_graph: dict[str, Any], of_component: dict[str, Any], lines: tuple[str, ...]

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
+from hooks.graph.report.sharing import REASON, SHARED
 from hooks.ground import contract
 from hooks.ground.k8s.types import Manifest
 from hooks.server.commands.main import LazyGroup
@@ -131,6 +132,29 @@ def test_why_is_one_sentence(world: SimulatedCluster) -> None:
     assert "CrashLoop: pod llm-frontend" in sentence
     assert sentence.count("\n") == 1
     assert "DynamoGraphDeployment" not in sentence
+
+
+def test_both_of_two_graphs_that_share_workers_say_so(world: SimulatedCluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The one that sees came first, so its frontend has the prefix already."""
+    for name in ("vd", "vd2", "ve"):
+        frontend = make.service("frontend", image="r/vllm-runtime:1.5.1")
+        worker = make.service("worker", image="r/vllm-runtime:1.5.1", command=["python3", "-m", "dynamo.vllm"])
+        world.apply(make.graph({"f": frontend, "w": worker}, name=name))
+        world.run_for(120)
+    told = {"vd": "f may send requests to the workers of DynamoGraphDeployment vd2 too", "vd2": ""}
+    told["vd2"] = "DynamoGraphDeployment vd may send its requests to the workers of this graph"
+    base.use(monkeypatch, play(world))
+    rows = {row["name"]: row for row in json.loads(run("status", "-o", "json").stdout)}
+    for name, sentence in told.items():
+        assert (rows[name]["ready"], rows[name]["reason"]) == (True, REASON)
+        assert rows[name]["message"].startswith(sentence)
+        assert f"graph {name} is ready, all 2 services; " in run("why", name).stdout
+        assert sentence in run("why", name).stdout
+        assert f"{SHARED}: {sentence}" in run("status", name).stdout
+    assert (rows["ve"]["ready"], rows["ve"]["reason"], rows["ve"]["message"]) == (True, "", "")
+    world.delete(contract.GRAPH, "vd2", "default")
+    world.run_for(60)
+    assert next(row for row in json.loads(run("status", "-o", "json").stdout) if row["name"] == "vd")["reason"] == ""
 
 
 @pytest.mark.usefixtures("played")

@@ -40,7 +40,8 @@ def describe_cause(target: Target, tree: LiveTree, now: datetime) -> str:
     below = tree.objects.descendants(tree.graph)
     if is_ready({"status": {}, **tree.graph}):
         row = build_row(tree.graph, below, now)
-        waiting = f"; waiting: {', '.join(row.waiting)}" if row.waiting else ""
+        waiting = f"; {row.message}" if row.message else ""
+        waiting += f"; waiting: {', '.join(row.waiting)}" if row.waiting else ""
         said = describe_serving(tree.graph)
         if said and find_serving(tree.graph) == "Unknown":
             said = f"whether requests are answered is not known: {said}"

@@ -215,10 +215,12 @@ def _find_extended_namespaces(documents: Iterable[Document]) -> Iterator[Fault]:
         for length in range(1, len(name)):
             other = seeing.get(identity.dynamo_namespace(namespace, name[:length]))
             if other is not None and _namespace_of(other) == namespace:
-                described = f"{other.object['kind']} {_name_of(other)}"
-                yield document.place(
-                    slips.EXTENDED_NAMESPACE.at(METADATA / "name", other=described, place=f" ({other.file})")
-                )
+                for rule, one, of in (
+                    (slips.EXTENDED_NAMESPACE, document, other),
+                    (slips.EXTENDING_NAMESPACE, other, document),
+                ):
+                    described = f"{of.object['kind']} {_name_of(of)}"
+                    yield one.place(rule.at(METADATA / "name", other=described, place=f" ({of.file})"))
 
 
 def _name_of(document: Document) -> str:
