@@ -118,7 +118,7 @@ def played_api_server(folder: Path, sort: type[PlayedApiServer] = PlayedApiServe
     played = sort(server)
     with responses.RequestsMock(assert_all_requests_are_fired=False) as mock:
         for method in ("GET", "POST", "PUT", "PATCH", "DELETE"):
-            mock.add_callback(method, re.compile(re.escape(URL)), callback=played.answer)
+            mock.add_callback(method, re.compile(re.escape(URL)), callback=lambda request: played.answer(request))
         yield played
 
 
