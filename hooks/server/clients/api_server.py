@@ -16,6 +16,7 @@ from hooks.ground.k8s import kinds
 from hooks.ground.k8s.names import is_dns_label, is_subdomain
 from hooks.ground.k8s.types import GroupVersionKind, ReadManifest, plural_of
 from hooks.server.clients.manifests import check_manifest, read_continue, read_items
+from hooks.server.exchange.call_time import seconds_left
 from hooks.server.exchange.connections import BoundedAdapter
 from hooks.server.exchange.documents import Unreadable, parse_object
 from hooks.server.exchange.http_client import MIB, Allowance, HttpClient, Reply, Unanswered
@@ -111,10 +112,14 @@ class ApiServer:
 
     @contextmanager
     def converse(self, seconds: float, each: float = math.inf) -> Iterator["Conversation"]:
-        """Open a conversation whose requests must all end within `seconds`, and each of them within `each`."""
+        """Open a conversation whose requests must all end within `seconds`, and each of them within `each`.
+
+        In a call that is answered, they end with the call's own time.
+        """
         client = HttpClient(transport=BoundedAdapter(MOST_BYTES), verify=str(self.ca_file))
         try:
-            yield Conversation(server=self, client=client, seconds=seconds, each=each, until=self.clock() + seconds)
+            until = self.clock() + min(seconds, seconds_left())
+            yield Conversation(server=self, client=client, seconds=seconds, each=each, until=until)
         finally:
             client.close()
 
@@ -226,10 +231,10 @@ def ask_server(
         if unanswered.is_too_large:
             raise TooLarge(f"{request}: {unanswered}", why=str(unanswered)) from unanswered
         # The same text for the same cause, because it becomes part of a status.
-        why = UNREACHABLE if unanswered.is_unreachable else _UNREADABLE
-        if unanswered.is_late:
-            why = f"the API server did not answer within {limits.allowed or limits.seconds:g} s"
-        said = why if unanswered.is_late else unanswered
+        is_slow = unanswered.is_late and not unanswered.is_unreachable
+        slow = f"the API server did not answer within {limits.allowed or limits.seconds:g} s"
+        why = slow if is_slow else UNREACHABLE if unanswered.is_unreachable else _UNREADABLE
+        said = slow if is_slow else unanswered
         raise Refused(f"{request}: {said}", why=why, is_unreachable=unanswered.is_unreachable) from unanswered
 
 

@@ -200,7 +200,8 @@ def describe_fault(error: Exception, limits: Allowance) -> Unanswered:
     if isinstance(error, requests.Timeout | ReadTimeoutError) or isinstance(cause, TimeoutError | ReadTimeoutError):
         is_unreachable = isinstance(error, requests.ConnectTimeout)
         seconds = limits.allowed or limits.seconds
-        return Unanswered(f"no answer within {seconds:.3g} s", is_late=True, is_unreachable=is_unreachable)
+        what = "connection" if is_unreachable else "answer"
+        return Unanswered(f"no {what} within {seconds:.3g} s", is_late=True, is_unreachable=is_unreachable)
     return Unanswered(str(error), is_unreachable=isinstance(error, requests.ConnectionError | ConnectionError))
 
 

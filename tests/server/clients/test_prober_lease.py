@@ -361,7 +361,10 @@ def test_request_goes_to_the_pod_that_holds_the_lease_with_the_token_of_hooks_po
     responses.replace(responses.PUT, url, status=429, body="the prober of this pod does not act now\n")
     with pytest.raises(LeaveAlone, match="the prober of this pod does not act now"):
         acting.ask(WANTED)
-    responses.replace(responses.PUT, url, body=requests.Timeout())
+    responses.replace(responses.PUT, url, body=requests.ReadTimeout())
+    with pytest.raises(ProberUnavailable, match=r"acts, did not answer within 6 s; it may wait for a slow API server$"):
+        acting.ask(WANTED)
+    responses.replace(responses.PUT, url, body=requests.ConnectTimeout())
     with pytest.raises(
         ProberUnavailable, match=r"the hooks pod at http://10.0.0.2:8080, .*; check that a NetworkPolicy"
     ):
