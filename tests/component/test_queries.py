@@ -11,6 +11,7 @@ from hooks.ground import contract
 from hooks.ground.k8s import kinds
 from hooks.ground.k8s.types import Manifest, name_of
 from hooks.wire.metacontroller.controllers import declared_kinds
+from hooks.wire.metacontroller.effects import Event
 from hooks.wire.metacontroller.protocol import CustomizeRequest, ObjectQuery, QueryAnswer, SyncAnswer, SyncRequest
 from tests import make
 from tests.component import groups
@@ -117,7 +118,8 @@ def test_child_that_could_not_be_looked_at_is_told_by_no_event_until_it_is_known
         said = sync.sync(request.with_answers({service: found}), facts)
         status = said.status
         condition = next(one for one in (status or {})["conditions"] if one["type"] == "Applied")
-        return f"{condition['status']} {condition['reason']}", [one.reason for one in said.effects if one.reason]
+        told = [one.reason for one in said.effects if isinstance(one, Event)]
+        return f"{condition['status']} {condition['reason']}", told
 
     slow = QueryAnswer(fault="the API server did not answer within 5 s")
     assert look(11, slow) == ("False ReadFailed", [])
