@@ -11,6 +11,7 @@ from hooks.ground import contract
 from hooks.ground.k8s import kinds
 from hooks.ground.k8s.types import Manifest, name_of
 from hooks.wire.metacontroller.controllers import declared_kinds
+from hooks.wire.metacontroller.effects import Event
 from hooks.wire.metacontroller.protocol import CustomizeRequest, ObjectQuery, QueryAnswer, SyncAnswer, SyncRequest
 from tests import make
 from tests.component import groups
@@ -98,7 +99,32 @@ def test_missing_child_is_asked_for_by_its_name_once_that_lasts() -> None:
     facts = make.facts(make.NOW + timedelta(seconds=11))
     request = make.sync_request({**parent, "status": answer(parent, children).status}, children)
     vague = sync.sync(request.with_answers({service: FAULT}), facts)
-    assert "whether another object has its name is not known, because the API server answers 403" in ready(vague)[1]
+    text = "Service c: ReadFailed: it could not be looked at whether it exists, because the API server answers 403 - if"
+    assert text in ready(vague)[1]
+    assert "(Metacontroller does not see it)" in ready(vague)[1]
+    assert "Missing" not in ready(vague)[1]
+
+
+def test_child_that_could_not_be_looked_at_is_told_by_no_event_until_it_is_known_to_be_missing() -> None:
+    parent = component()
+    children = [one for one in unready(list(answer(parent).children)) if one["kind"] != "Service"]
+    service = ObjectQuery(kinds.SERVICE, "default", "c")
+    status = answer(parent, children).status
+
+    def look(seconds: float, found: QueryAnswer) -> tuple[str, list[str]]:
+        nonlocal status
+        facts = make.facts(make.NOW + timedelta(seconds=seconds))
+        request = make.sync_request({**parent, "status": status}, children)
+        said = sync.sync(request.with_answers({service: found}), facts)
+        status = said.status
+        condition = next(one for one in (status or {})["conditions"] if one["type"] == "Applied")
+        told = [one.reason for one in said.effects if isinstance(one, Event)]
+        return f"{condition['status']} {condition['reason']}", told
+
+    slow = QueryAnswer(fault="the API server did not answer within 5 s")
+    assert look(11, slow) == ("False ReadFailed", [])
+    assert look(20, slow) == ("False ReadFailed", [])
+    assert look(30, QueryAnswer()) == ("False Missing", ["Missing"])
 
 
 def old_sets(parent: Manifest) -> list[Manifest]:

@@ -76,10 +76,11 @@ def test_token_that_cannot_be_sent_is_refused_at_the_start(
         ({"status": 401, "body": "the token is missing\nmore"}, "the prober answered HTTP 401: the token is missing"),
         ({"status": 302, "headers": {"Location": "http://127.0.0.1/"}}, "the prober answered HTTP 302"),
         ({"body": "{}garbage"}, "the prober's answer is not a report"),
-        ({"body": requests.ConnectTimeout()}, "the prober did not answer within 1 s"),
+        ({"body": requests.ReadTimeout()}, "the prober did not answer within 1 s"),
+        ({"body": requests.ConnectTimeout()}, "the prober cannot be reached at http://127.0.0.1:9191"),
         ({"body": requests.ConnectionError()}, "the prober cannot be reached at http://127.0.0.1:9191"),
     ],
-    ids=["refused", "redirect", "garbage", "timeout", "down"],
+    ids=["refused", "redirect", "garbage", "slow", "no connection", "down"],
 )
 def test_anything_but_a_report_is_unavailable(answer: dict[str, object], message: str) -> None:
     responses.put(URL, **answer)

@@ -18,13 +18,19 @@ class NotReadyReason(StrEnum):
     NAME_TAKEN = "NameTaken"
     MISSING = "Missing"
     DIFFERS = "Differs"
+    READ_FAILED = "ReadFailed"
+    """Whether an object exists is not known, because the API server could not be asked."""
     WAITING_FOR_DEPENDENCY = "WaitingForDependency"
     NOT_SERVING = "NotServing"
     ROLLING_OUT = "RollingOut"
     PROGRESSING = "Progressing"
 
 
-NEEDS_ACTION = frozenset(NotReadyReason) - {NotReadyReason.ROLLING_OUT, NotReadyReason.PROGRESSING}
+NEEDS_ACTION = frozenset(NotReadyReason) - {
+    NotReadyReason.READ_FAILED,
+    NotReadyReason.ROLLING_OUT,
+    NotReadyReason.PROGRESSING,
+}
 """Reasons that waiting does not resolve."""
 
 

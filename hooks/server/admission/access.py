@@ -16,11 +16,10 @@ from hooks.ground.problems import SPEC, Problem
 from hooks.language.rules import request as rules
 from hooks.language.validation.review import Requester, Review, Verdict
 from hooks.request.rules.validate import find_target_to_review, may_create_elsewhere
-from hooks.server.clients.api_server import ApiServer, Refused
+from hooks.server.clients.api_server import REQUEST_SECONDS, ApiServer, Refused
 
 Rule = Callable[[Review], Verdict]
 
-DEADLINE_SECONDS = 3.0
 _REVIEWS = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
 _PATH = SPEC / "deploymentOverrides.namespace"
 
@@ -94,7 +93,7 @@ def _ask(server: ApiServer | None, user: Requester | None, namespace: str) -> di
         },
     }
     body = {"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview", "spec": spec}
-    with server.converse(DEADLINE_SECONDS) as talk:
+    with server.converse(REQUEST_SECONDS) as talk:
         answer = talk.ask("POST", _REVIEWS, body).body
     status = answer.get("status")
     if not isinstance(status, dict):

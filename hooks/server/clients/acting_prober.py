@@ -14,6 +14,7 @@ from hooks.server.clients.api_server import ApiServer
 from hooks.server.clients.model_reader import Confirm, confirm_all, find_confirm
 from hooks.server.clients.prober_client import RELAY_PATH, RETRY_SECONDS, ProberClient
 from hooks.server.clients.prober_lease import TICK_SECONDS, LeaseState, LeaseTurns, OnlyPod, SharedLease
+from hooks.server.exchange.http_client import Unanswered
 from hooks.server.serving.background import start_repeating
 from hooks.server.serving.call_id import UNKNOWN, CallId
 from hooks.wire.prober.frontends import FrontendQuestion, FrontendReport
@@ -21,7 +22,8 @@ from hooks.wire.prober.frontends import FrontendQuestion, FrontendReport
 ADDRESS_VARIABLE = "POD_IP"
 """Environment variable with this pod's address, which the other hooks pods call."""
 _R = TypeVar("_R")
-_RELAY_SECONDS = 3.0
+_RELAY_SECONDS = 6.0
+"""How long the hooks of another pod may take: they ask the API server what they do not remember."""
 _AGREEING = "the hooks pods have not agreed yet on the one whose prober acts"
 
 
@@ -86,10 +88,13 @@ class ActingProber:
         except ProberUnavailable as error:
             if lease_state.is_own:
                 raise
-            raise ProberUnavailable(
-                f"the hooks pod at {lease_state.url}, whose prober acts, does not pass the request on: {error}; "
-                "check that a NetworkPolicy lets hooks pods call each other"
-            ) from error
+            pod, cause = f"the hooks pod at {lease_state.url}, whose prober acts,", error.__cause__
+            if isinstance(cause, Unanswered) and cause.is_late and not cause.is_unreachable:
+                text = f"{pod} did not answer within {_RELAY_SECONDS:g} s; it may wait for a slow API server"
+            else:
+                hint = "check that a NetworkPolicy lets hooks pods call each other"
+                text = f"{pod} does not pass the request on: {error}; {hint}"
+            raise ProberUnavailable(text) from error
 
     def renew(self, is_draining: Callable[[], bool]) -> None:
         """Keep this pod's turn from now on, in a thread that ends with the process."""

@@ -1,6 +1,7 @@
 """Requests to the Kubernetes API server with the pod's own ServiceAccount, and one deadline for a conversation."""
 
 import json
+import math
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -15,6 +16,7 @@ from hooks.ground.k8s import kinds
 from hooks.ground.k8s.names import is_dns_label, is_subdomain
 from hooks.ground.k8s.types import GroupVersionKind, ReadManifest, plural_of
 from hooks.server.clients.manifests import check_manifest, read_continue, read_items
+from hooks.server.exchange.call_time import seconds_left
 from hooks.server.exchange.connections import BoundedAdapter
 from hooks.server.exchange.documents import Unreadable, parse_object
 from hooks.server.exchange.http_client import MIB, Allowance, HttpClient, Reply, Unanswered
@@ -24,7 +26,11 @@ PAGE = 500
 """How many objects one answer to a list holds at most; fewer where so many are too large for one answer."""
 MOST_BYTES = 4 * MIB
 """The largest answer; an object has at most some 1.5 MiB."""
-LATE = "the API server does not answer in time"
+REQUEST_SECONDS = 5.0
+"""How long one request may take: an API server under load needs seconds, and one that is gone must not use up all time.
+
+Source: client-go, tools/leaderelection/resourcelock, NewFromKubeconfig: half of the time for renewing a Lease, 10 s.
+"""
 UNREACHABLE = "the API server does not answer the hooks; check that they reach it"
 MERGE_PATCH = "application/merge-patch+json"
 APPLY_PATCH = "application/apply-patch+yaml"
@@ -105,11 +111,15 @@ class ApiServer:
         return file.read_text().strip() if file.is_file() else ""
 
     @contextmanager
-    def converse(self, seconds: float) -> Iterator["Conversation"]:
-        """Open a conversation whose requests must all end within `seconds`."""
+    def converse(self, seconds: float, each: float = math.inf) -> Iterator["Conversation"]:
+        """Open a conversation whose requests must all end within `seconds`, and each of them within `each`.
+
+        In a call that is answered, they end with the call's own time.
+        """
         client = HttpClient(transport=BoundedAdapter(MOST_BYTES), verify=str(self.ca_file))
         try:
-            yield Conversation(server=self, client=client, seconds=seconds, until=self.clock() + seconds)
+            until = self.clock() + min(seconds, seconds_left())
+            yield Conversation(server=self, client=client, seconds=seconds, each=each, until=until)
         finally:
             client.close()
 
@@ -123,12 +133,16 @@ class BytesTaken:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conversation:
-    """Requests that share one connection and one deadline; no answer has more than `most_bytes`."""
+    """Requests that share one connection and one deadline.
+
+    None of them takes more than `each` seconds, and no answer has more than `most_bytes`.
+    """
 
     server: ApiServer
     client: HttpClient
     seconds: float
     until: float
+    each: float = math.inf
     most_bytes: int = MOST_BYTES
     taken: BytesTaken = field(default_factory=BytesTaken)
 
@@ -160,7 +174,10 @@ class Conversation:
             headers = write_headers(write_bearer(self.server.token_file.read_text().strip()), method, body, form)
         except OSError as error:
             raise Refused(f"{method} {path}: {error}", why="the account's token cannot be read") from error
-        request, limits = f"{method} {path}", Allowance(seconds=left, most_bytes=self.most_bytes)
+        request = f"{method} {path}"
+        limits = Allowance(
+            seconds=min(left, self.each), most_bytes=self.most_bytes, allowed=min(self.seconds, self.each)
+        )
         try:
             reply = ask_server(self.client, request, self.server.url + path, headers=headers, body=body, limits=limits)
         except TooLarge:
@@ -214,8 +231,10 @@ def ask_server(
         if unanswered.is_too_large:
             raise TooLarge(f"{request}: {unanswered}", why=str(unanswered)) from unanswered
         # The same text for the same cause, because it becomes part of a status.
-        why = LATE if unanswered.is_late else UNREACHABLE if unanswered.is_unreachable else _UNREADABLE
-        said = "no answer in time" if unanswered.is_late else unanswered
+        is_slow = unanswered.is_late and not unanswered.is_unreachable
+        slow = f"the API server did not answer within {limits.allowed or limits.seconds:g} s"
+        why = slow if is_slow else UNREACHABLE if unanswered.is_unreachable else _UNREADABLE
+        said = slow if is_slow else unanswered
         raise Refused(f"{request}: {said}", why=why, is_unreachable=unanswered.is_unreachable) from unanswered
 
 

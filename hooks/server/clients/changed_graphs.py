@@ -13,7 +13,7 @@ from hooks.ground import contract
 from hooks.ground.errors import LeaveAlone, ProberUnavailable
 from hooks.ground.settings import Settings
 from hooks.server.clients.acting_prober import ActingProber
-from hooks.server.clients.api_server import ApiServer, Conversation, Refused, object_path
+from hooks.server.clients.api_server import REQUEST_SECONDS, ApiServer, Conversation, Refused, object_path
 from hooks.server.clients.prober_client import ProberClient
 from hooks.server.clients.prober_lease import LeaseTurns
 from hooks.server.serving.background import start_repeating
@@ -21,7 +21,7 @@ from hooks.server.serving.logs import logger
 from hooks.wire.prober.frontends import ChangedGraph
 
 PUSH_SECONDS = 1.0
-_DEADLINE_SECONDS = 5.0
+_DEADLINE_SECONDS = 30.0
 _GONE = (HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT)
 """The graph is deleted, or another one has its name by now."""
 
@@ -63,7 +63,7 @@ class ChangedGraphWriter:
     def _write_all(self, graphs: Sequence[ChangedGraph]) -> list[Refused | None]:
         """Write graphs, and return for each why that failed; without an answer the rest is left."""
         faults: list[Refused | None] = []
-        with self.server.converse(_DEADLINE_SECONDS) as conversation:
+        with self.server.converse(_DEADLINE_SECONDS, REQUEST_SECONDS) as conversation:
             for graph in graphs:
                 try:
                     self._write(conversation, graph)

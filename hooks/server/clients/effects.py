@@ -1,11 +1,13 @@
 """Carries out effects through the Kubernetes API: scaling of cliques, replicas and specs of a graph, Events.
 
-It reads before it writes, acts only on what the stored objects ask for (`stored_objects`), and has two seconds for all
-effects of one sync. It returns the outcome of each effect and never raises, because the next sync returns a failed
-effect again.
+It reads before it writes, and acts only on what the stored objects ask for (`stored_objects`). It returns the outcome
+of each effect and never raises, because the next sync returns a failed effect again. A sync waits for its effects for a
+moment. At a slow API server they need longer, and then go on without it.
 """
 
+import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from http import HTTPStatus
@@ -15,22 +17,28 @@ from hooks.ground.k8s.pod_sets import wanted_replicas
 from hooks.ground.k8s.types import Json, ReadManifest, gvk_of, name_of
 from hooks.ground.settings import Settings
 from hooks.ground.settings.facts import Facts
-from hooks.server.clients.api_server import ApiServer, Refused, object_path
+from hooks.server.clients.api_server import REQUEST_SECONDS, ApiServer, Refused, object_path
 from hooks.server.clients.event_objects import build_event
 from hooks.server.clients.stored_objects import StoredObjects, Unwanted
+from hooks.server.serving.logs import logger
 from hooks.wire.metacontroller.effects import (
     Effect,
     EffectOutcome,
     EffectResult,
     EffectSource,
     Event,
+    ObjectReference,
     ScalePodClique,
     WriteBackReplicas,
     WriteBackSpec,
+    describe_faults,
 )
 from hooks.wire.policy.spec_restoring import go_back
 
-DEADLINE_SECONDS = 2.0
+WAIT_SECONDS, DEADLINE_SECONDS = 2.0, 30.0
+"""How long a sync waits for its effects, and how long all of them may take."""
+MOST_UNDER_WAY = 8
+"""Objects of a process whose effects are being carried out."""
 MAX_EVENTS = 20
 """The most Events that one sync sends."""
 
@@ -50,9 +58,55 @@ class EffectsClient:
     def __call__(self, effects: tuple[Effect, ...], source: EffectSource) -> tuple[EffectResult, ...]:
         """Carry out effects of the source's sync in order, and return the outcome of each; never raises."""
         facts = Facts(now=self.now(), settings=self.settings)
-        with self.server.converse(self.deadline_seconds) as conversation:
+        with self.server.converse(self.deadline_seconds, REQUEST_SECONDS) as conversation:
             stored = StoredObjects(conversation=conversation, source=source, facts=facts)
             return tuple(_carry_out_all(stored, effects))
+
+
+@dataclass(slots=True, kw_only=True)
+class EffectsInTime:
+    """Carries out effects by `carry_out`, and makes a sync wait for them for `wait_seconds` at most.
+
+    Those that take longer go on, and are logged when they end. Until then no further ones of the object begin.
+    """
+
+    carry_out: Callable[[tuple[Effect, ...], EffectSource], tuple[EffectResult, ...]]
+    wait_seconds: float = WAIT_SECONDS
+    under_way: set[ObjectReference] = field(default_factory=set, init=False)
+    _lock: threading.Lock = field(default_factory=threading.Lock, init=False)
+
+    def __call__(self, effects: tuple[Effect, ...], source: EffectSource) -> tuple[EffectResult, ...]:
+        """The outcome of each effect, `not-yet` while it is being carried out; raises what `carry_out` raises."""
+        with self._lock:
+            may_begin = source.parent not in self.under_way and len(self.under_way) < MOST_UNDER_WAY
+            if may_begin:
+                self.under_way.add(source.parent)
+        if may_begin:
+            ended: Future[tuple[EffectResult, ...]] = Future()
+            threading.Thread(target=self._run, args=(ended, effects, source), name="effects", daemon=True).start()
+            try:
+                return ended.result(self.wait_seconds)
+            except TimeoutError:
+                ended.add_done_callback(_log_late)
+        return tuple(EffectResult(effect=effect, outcome=EffectOutcome.NOT_YET) for effect in effects)
+
+    def _run(
+        self, ended: "Future[tuple[EffectResult, ...]]", effects: tuple[Effect, ...], source: EffectSource
+    ) -> None:
+        try:
+            ended.set_result(self.carry_out(effects, source))
+        except Exception as error:  # the caller raises it
+            ended.set_exception(error)
+        finally:
+            with self._lock:
+                self.under_way.discard(source.parent)
+
+
+def _log_late(ended: "Future[tuple[EffectResult, ...]]") -> None:
+    if (bug := ended.exception()) is not None:
+        logger.error("late effects failed", exc_info=bug)
+    else:
+        logger.info("late effects: %s", describe_faults(ended.result()) or "carried out")
 
 
 def _carry_out_all(stored: StoredObjects, effects: tuple[Effect, ...]) -> Iterator[EffectResult]:

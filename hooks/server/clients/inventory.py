@@ -34,7 +34,8 @@ LEASE_NAME = "dynamo-hooks-resource-counter"
 
 _LEASE_SECONDS = 75
 """Twice the time between two counts and some more, so a holder that misses one count stays the holder."""
-_REQUEST_SECONDS = 20.0
+_COUNT_SECONDS = 40.0
+"""How long one count may take: with a slow API server, whose Lease must not end until the next count."""
 _WITH_STATE = frozenset({contract.GRAPH, contract.GRAPH_REQUEST})
 
 NOT_PROCESSED, DELETING = "NotProcessed", "Deleting"
@@ -60,7 +61,7 @@ class ResourceCounter:
     def count(self) -> ResourceCounts:
         """The numbers; none if another process counts, or if they cannot be read, which is logged once."""
         try:
-            with self.server.converse(_REQUEST_SECONDS) as talk:
+            with self.server.converse(_COUNT_SECONDS) as talk:
                 found = self._count_all(talk) if self._take_lease(talk) else NOTHING
         except Refused as refused:
             if refused.status != self._failure:
@@ -77,7 +78,7 @@ class ResourceCounter:
         if lease.is_valid(now) and lease.holder != self.process:
             return False
         wanted = Lease(holder=self.process, renewed=now, seconds=_LEASE_SECONDS)
-        return put_lease(talk, write_lease(found, wanted, namespace=self.namespace, name=LEASE_NAME))
+        return put_lease(talk, write_lease(found, wanted, namespace=self.namespace, name=LEASE_NAME)) is not None
 
     def _count_all(self, talk: Conversation) -> ResourceCounts:
         states: Counter[Key] = Counter()

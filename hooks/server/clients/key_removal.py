@@ -10,14 +10,13 @@ from hooks.component.change.removal import wanted_drop
 from hooks.ground import contract
 from hooks.ground.k8s.types import ReadManifest, is_deleting
 from hooks.ground.settings.facts import Facts
-from hooks.server.clients.api_server import ApiServer, Refused, object_path
+from hooks.server.clients.api_server import REQUEST_SECONDS, ApiServer, Refused, object_path
 from hooks.server.clients.etcd import EtcdClient
 from hooks.wire.metacontroller.effects import DropReport
 from hooks.wire.metacontroller.protocol import SyncRequest
 
-DEADLINE_SECONDS = 2.0
 _NO_ACCESS = "whether the component is being deleted is unknown: the hooks have no access to the API server"
-_NO_ANSWER = "whether the component is being deleted is unknown: the API server refuses to say, or does not answer"
+_UNKNOWN = "whether the component is being deleted is unknown: {why}"
 _NOT_DELETED = "the API server says that the component is not being deleted"
 
 
@@ -37,8 +36,9 @@ class KeyRemoval:
             return DropReport(drop=claimed, fault=_NO_ACCESS)
         try:
             stored = _find(self.server, request.parent)
-        except Refused:
-            return DropReport(drop=claimed, fault=_NO_ANSWER)
+        except Refused as refused:
+            why = f"the API server answers {refused.status}" if refused.status else refused.why or str(refused)
+            return DropReport(drop=claimed, fault=_UNKNOWN.format(why=why))
         if stored is None:
             return None
         if not is_deleting(stored):
@@ -50,7 +50,7 @@ class KeyRemoval:
 def _find(server: ApiServer, parent: ReadManifest) -> ReadManifest | None:
     """The stored component with the parent's uid; None if it is gone, even if there is a new one of its name."""
     metadata = parent["metadata"]
-    with server.converse(DEADLINE_SECONDS) as conversation:
+    with server.converse(REQUEST_SECONDS) as conversation:
         found = conversation.find(
             object_path(contract.COMPONENT, metadata["namespace"], metadata["name"]), contract.COMPONENT
         )

@@ -18,12 +18,12 @@ from hooks.ground.errors import LeaveAlone, ProberUnavailable
 from hooks.ground.settings import Settings
 from hooks.model.plan.mandates import judge_mandate
 from hooks.model.prober.messages import LoadRequest
-from hooks.server.clients.api_server import ApiServer, Refused, object_path
+from hooks.server.clients.api_server import REQUEST_SECONDS, ApiServer, Refused, object_path
 from hooks.server.clients.read_faults import ReadFaults
 from hooks.wire.prober.messages import write_message
 
-WAIT_SECONDS, DEADLINE_SECONDS = 1.0, 2.0
-"""How long a call waits for its turn to read, and how long the answer may take."""
+WAIT_SECONDS = 1.0
+"""How long a call waits for its turn to read."""
 MOST_READERS = 4
 GOOD_SECONDS, REMEMBERED_SECONDS = 120.0, 3600.0
 """After how long a model is read again, and how long it counts while it cannot be read."""
@@ -120,7 +120,7 @@ class ModelReader:
         if fault := self._faults.find(request.namespace):
             return fault
         try:
-            with server.converse(DEADLINE_SECONDS) as conversation:
+            with server.converse(REQUEST_SECONDS) as conversation:
                 stored = conversation.find(path)
         except Refused as refused:
             return self._faults.note(request.namespace, refused, forbidden=_FORBIDDEN, what=" for the DynamoModel")

@@ -19,7 +19,16 @@ from hooks.ground import contract
 from hooks.ground.k8s import kinds
 from hooks.ground.k8s.messages import one_line
 from hooks.ground.k8s.names import is_dns_label
-from hooks.server.clients.api_server import ApiServer, Conversation, Refused
+from hooks.ground.k8s.types import ReadManifest
+from hooks.server.clients.api_server import (
+    REQUEST_SECONDS,
+    ApiServer,
+    Conversation,
+    Refused,
+    describe_unreadable,
+)
+from hooks.server.clients.manifests import check_manifest
+from hooks.server.exchange.documents import Unreadable
 from hooks.server.serving.background import start_repeating
 from hooks.server.serving.logs import logger
 
@@ -42,8 +51,8 @@ _TAKE_OVER_SECONDS = 15
 _LAST_SECONDS = 10
 """Duration that a stopping holder writes: long enough for another process to take over, and short if there is none."""
 
-_REQUEST_SECONDS = 2.0
-_RELEASE_SECONDS = 5.0
+_CHECK_SECONDS = 10.0
+"""How long a check of our own Lease, of two requests, may take: with a slow API server a Lease of 30 s is kept."""
 _MAX_REMEMBERED = 5000
 _LONGEST_HOLDER = 300
 """Characters of a holder's name in a message: a name is longer than a process writes it only by intent."""
@@ -145,7 +154,7 @@ class LockReader:
         return found
 
     def _read(self, namespace: str) -> Lease:
-        with self.server.converse(_REQUEST_SECONDS) as talk:
+        with self.server.converse(REQUEST_SECONDS) as talk:
             return parse_lease(talk.find(_path_of(namespace), kinds.LEASE) or {})
 
 
@@ -194,12 +203,12 @@ class OwnLock:
         Raises:
             Refused: the API server refuses a request, or does not answer.
         """
-        with self.server.converse(_REQUEST_SECONDS) as talk:
+        with self.server.converse(_CHECK_SECONDS, REQUEST_SECONDS) as talk:
             found = talk.find(self._path, kinds.LEASE)
             lease, now = parse_lease(found or {}), self.clock()
             if self._is_due(lease, now, may_take=may_take):
                 wanted = Lease(holder=self.holder, renewed=now, seconds=LEASE_SECONDS)
-                if not put_lease(talk, self._write(found, wanted)):
+                if put_lease(talk, self._write(found, wanted)) is None:
                     return  # another process was faster; the next check reads its Lease
                 lease, self._has_begun = wanted, True
             self._lease = lease
@@ -210,7 +219,7 @@ class OwnLock:
         Raises:
             Refused: the API server refuses a request, or does not answer.
         """
-        with self.server.converse(_RELEASE_SECONDS) as talk:
+        with self.server.converse(_CHECK_SECONDS, REQUEST_SECONDS) as talk:
             found = talk.find(self._path, kinds.LEASE)
             if found is None or parse_lease(found).holder != self.holder:
                 return
@@ -250,13 +259,22 @@ def write_lease(found: Mapping[str, Any] | None, lease: Lease, *, namespace: str
     return {**kept, "spec": {**(kept.get("spec") or {}), **spec}}
 
 
-def put_lease(talk: Conversation, manifest: Mapping[str, Any]) -> bool:
-    """Write a Lease that `write_lease` made; False if another process was faster."""
+def put_lease(talk: Conversation, manifest: Mapping[str, Any]) -> ReadManifest | None:
+    """Write a Lease that `write_lease` made, and return it as it is stored; None if it was changed or deleted before.
+
+    Raises:
+        Refused: the API server refuses, or gives no answer that can be used.
+    """
     metadata = manifest["metadata"]
     is_new, name = "resourceVersion" not in metadata, metadata["name"]
     method, path = ("POST", "") if is_new else ("PUT", name)
-    answer = talk.ask(method, lease_path(metadata["namespace"], path), manifest, also=(HTTPStatus.CONFLICT,))
-    return answer.status != HTTPStatus.CONFLICT
+    where = lease_path(metadata["namespace"], path)
+    changed = (HTTPStatus.CONFLICT,) if is_new else (HTTPStatus.CONFLICT, HTTPStatus.NOT_FOUND)
+    answer = talk.ask(method, where, manifest, also=changed)
+    try:
+        return None if answer.status in changed else check_manifest(answer.body, kinds.LEASE)
+    except Unreadable as unreadable:
+        raise describe_unreadable(f"{method} {where}", unreadable) from unreadable
 
 
 def lease_path(namespace: str, name: str = "") -> str:

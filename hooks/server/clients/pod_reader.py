@@ -4,8 +4,8 @@ A pod's address does not change while the pod runs, but another pod may get it a
 believed for `GOOD_SECONDS`, and then the pod is read again. A refused address is looked at again soon, and less often
 the longer nothing changes. A read that fails changes nothing of what is known.
 
-A call reads for `READ_SECONDS` at most, and reads few pods again. Of a thousand new pods some are left to the next
-calls. One call reads for a namespace at a time, within the namespace's budget; others do not wait for it.
+A call begins reads for `READ_SECONDS` at most, and reads few pods again. Of a thousand new pods some are left to the
+next calls. One call reads for a namespace at a time, within the namespace's budget; others do not wait for it.
 """
 
 import threading
@@ -17,12 +17,12 @@ from dataclasses import dataclass
 
 from hooks.ground.k8s import kinds
 from hooks.model.seen.pod_addresses import OWN, AddressVerdict, NamedAddress, Verdicts, describe_doubt, judge_address
-from hooks.server.clients.api_server import ApiServer, Conversation, Refused, object_path
+from hooks.server.clients.api_server import REQUEST_SECONDS, ApiServer, Conversation, Refused, object_path
 from hooks.server.clients.read_budget import ReadBudget
 from hooks.server.clients.read_faults import ReadFaults
 
-READ_SECONDS, DEADLINE_SECONDS = 1.0, 2.0
-"""How long a call begins to read further pods, and how long the last answer may take."""
+READ_SECONDS = 1.0
+"""How long a call begins to read further pods."""
 GOOD_SECONDS = 120.0
 REMEMBERED_SECONDS = 3600.0
 """How long an address stays its pod's while the pod cannot be read: longer, and another pod may well have it."""
@@ -130,10 +130,11 @@ class PodReader:
         return new | {pod: [*new.get(pod, ()), *due] for pod, due in again.items()}
 
     def _read(self, server: ApiServer, due: dict[tuple[str, str], list[NamedAddress]]) -> None:
-        with server.converse(DEADLINE_SECONDS) as conversation:
+        last = server.clock() + READ_SECONDS
+        with server.converse(READ_SECONDS + REQUEST_SECONDS, REQUEST_SECONDS) as conversation:
             for (namespace, name), addresses in due.items():
                 began, taken = server.clock(), conversation.taken.size
-                if began >= conversation.until - DEADLINE_SECONDS + READ_SECONDS:
+                if began >= last:
                     return
                 goes_on = self._read_one(conversation, namespace, name, addresses)
                 size = conversation.taken.size - taken

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from http import HTTPStatus
 from urllib.parse import quote
 
@@ -11,6 +12,7 @@ from hooks.ground.errors import LeaveAlone, ProberUnavailable
 from hooks.ground.k8s.messages import one_line, without_user
 from hooks.model.prober.messages import LoadReport, LoadRequest, Term
 from hooks.server.clients.prober_token import read_token
+from hooks.server.exchange.call_time import seconds_left
 from hooks.server.exchange.http_client import MIB, Allowance, Unanswered, open_client
 from hooks.server.serving.call_id import UNKNOWN, CallId
 from hooks.wire.prober.frontends import ChangedGraph, ChangedGraphs, FrontendQuestion, FrontendReport, TakeChanges
@@ -25,6 +27,8 @@ _HINT = "check that the prober container runs (`dynamo-hooks prober`)"
 _OTHER_REPORT = "the prober's answer is not a report; run hooks and prober of one version"
 _MOST_BYTES = 4 * MIB
 _CONNECTIONS = 8
+_LEAST_SECONDS = 1.0
+"""What a prober may take even if the present call has no time left."""
 _ASK_AGAIN = frozenset({HTTPStatus.CONFLICT, HTTPStatus.TOO_MANY_REQUESTS})
 """The prober's answer and that of a relay: this prober does not act now, or the request is outdated."""
 
@@ -133,11 +137,12 @@ class ProberClient:
         headers = {**call_id.headers, "Content-Type": "application/json"}
         if token:
             headers["Authorization"] = f"Bearer {token}"
+        limits = replace(self._limits, seconds=min(self._limits.seconds, max(seconds_left(), _LEAST_SECONDS)))
         try:
             # The prober may close an idle connection at the same moment, and takes a request twice.
-            reply = self._client.ask_twice(method, self._url + path, limits=self._limits, headers=headers, body=body)
+            reply = self._client.ask_twice(method, self._url + path, limits=limits, headers=headers, body=body)
         except Unanswered as error:
-            if error.is_late:
+            if error.is_late and not error.is_unreachable:
                 seconds = self._limits.seconds
                 raise ProberUnavailable(f"the prober did not answer within {seconds:g} s; {_HINT}") from error
             raise ProberUnavailable(f"the prober cannot be reached at {without_user(self._url)}; {_HINT}") from error

@@ -2,7 +2,8 @@
 
 Two probers that act at the same time deceive each other, because an engine's list has names and no sources. The hooks
 hold the Lease, because a prober has no rights. They tell their prober until when it acts; both have the same clock. It
-stops some seconds before another pod may take the Lease. A pod that ends stops its prober, then gives the Lease up.
+stops some seconds before another pod may take the Lease. Its time counts from before the Lease was written, so an
+answer that comes late prolongs nothing. A pod that ends stops its prober, then gives the Lease up.
 
 Each time that a pod takes the Lease, its prober begins a term with a number that is one above its last. The Lease has
 the number for the other processes of the pod. If it is another one than the prober's, because somebody wrote or
@@ -20,8 +21,9 @@ from typing import Any, Protocol
 
 from hooks.ground.errors import LeaveAlone, ProberUnavailable
 from hooks.ground.k8s import kinds
+from hooks.ground.k8s.types import ReadManifest
 from hooks.model.prober.messages import Term
-from hooks.server.clients.api_server import ApiServer, Conversation, Refused
+from hooks.server.clients.api_server import REQUEST_SECONDS, ApiServer, Conversation, Refused
 from hooks.server.clients.namespace_locks import Lease, lease_path, parse_lease, put_lease, write_lease
 from hooks.server.clients.prober_client import ProberClient
 from hooks.server.serving.logs import logger
@@ -33,7 +35,12 @@ _TERM_SECONDS = LEASE_SECONDS - _MARGIN_SECONDS
 _GIVEN_UP_SECONDS = 1
 """The duration of a Lease without a holder that may be taken at once."""
 _MOST_TRANSITIONS = 2**31 - 1
-_REQUEST_SECONDS = 2.0
+_CHECK_SECONDS = 10.0
+"""How long a check, of two requests, may take. A renewal is one request; if its answer takes less than five seconds,
+the next one is answered before the term ends.
+
+Source: client-go, tools/leaderelection: a Lease of 15 s is renewed within 10 s, at first without reading it.
+"""
 TERM_ANNOTATION = "nvidia.com/dynamo-hooks-term"
 """Annotation of the Lease with the number of its holder's term."""
 _HOLDER = re.compile(r"(?P<pod>[^ ]+) (?P<url>http://([0-9.]+|\[[0-9a-fA-F:.]+\]):[0-9]{1,5})")
@@ -102,6 +109,8 @@ class SharedLease:
     _state: LeaseState = field(default_factory=LeaseState, init=False)
     _seen: tuple[object, float] = field(default=(object(), 0.0), init=False)
     """The Lease's version at the last check, and since when it is that."""
+    _written: tuple[ReadManifest, float] | None = field(default=None, init=False)
+    """The Lease as this process stored it last, and when it is renewed; None if it may be another one by now."""
 
     def find_state(self) -> LeaseState:
         """The result of the last check."""
@@ -109,19 +118,26 @@ class SharedLease:
 
     def renew(self, is_draining: Callable[[], bool]) -> None:
         """Check the Lease: take it once its holder does not renew it, renew it, or give it up when the pod ends."""
+        drains, written, holder = is_draining(), self._written, None
         try:
-            with self.server.converse(_REQUEST_SECONDS) as talk:
-                found = talk.find(lease_path(self.namespace, self.name), kinds.LEASE)
-                holder = self._give_up(talk, found) if is_draining() else self._renew(talk, found)
+            with self.server.converse(_CHECK_SECONDS, REQUEST_SECONDS) as talk:
+                if written is not None and not drains and self.clock() >= written[1]:
+                    holder = self._renew(talk, written[0])
+                if holder is None:
+                    found = talk.find(lease_path(self.namespace, self.name), kinds.LEASE)
+                    holder = self._give_up(talk, found) if drains else self._renew(talk, found)
+                if holder is None:
+                    holder = self.holder if self.clock() < self.prober.read_term().until else ""
         except (Refused, ProberUnavailable, LeaveAlone) as error:
+            self._written = None
             if str(error) != self._state.fault:
                 logger.warning("the Lease of the probers is not kept: %s", error)
             self._state = replace(self._state, fault=str(error))
             return
         self._state = read_lease_state(holder, self.holder)
 
-    def _renew(self, talk: Conversation, found: Mapping[str, Any] | None) -> str:
-        """Make, renew or take the Lease if that is due, and return who holds it."""
+    def _renew(self, talk: Conversation, found: Mapping[str, Any] | None) -> str | None:
+        """Make, renew or take the Lease if that is due, and return who holds it; None if another process was faster."""
         if found is None:
             put_lease(talk, self._write(None, Lease(seconds=LEASE_SECONDS)))
             return ""
@@ -136,10 +152,12 @@ class SharedLease:
             return lease.holder
         term = Term(number=term.number if is_same else term.number + 1, until=began + _TERM_SECONDS)
         held = Lease(holder=self.holder, renewed=self.now(), seconds=LEASE_SECONDS)
-        if not put_lease(talk, _write_number(self._write(found, held), term.number, is_taken=not is_own)):
-            return self.holder if is_own else ""  # another process was faster, of this pod or of another one
+        stored = put_lease(talk, _write_number(self._write(found, held), term.number, is_taken=not is_own))
+        self._written = None if stored is None else (stored, began + RENEW_SECONDS)
+        if stored is None:
+            return None
         self.prober.set_term(term)
-        return self.holder
+        return self.holder if self.clock() < term.until else ""
 
     def _give_up(self, talk: Conversation, found: Mapping[str, Any] | None) -> str:
         """Give the Lease up if this pod holds it, once its prober has stopped, and return who holds it."""

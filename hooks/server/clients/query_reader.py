@@ -8,6 +8,8 @@ import os
 import threading
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -16,6 +18,7 @@ from urllib.parse import quote
 from hooks.ground.k8s import kinds
 from hooks.ground.k8s.types import GroupVersionKind, ReadManifest
 from hooks.server.clients.api_server import (
+    REQUEST_SECONDS,
     ApiServer,
     Conversation,
     Refused,
@@ -28,13 +31,16 @@ from hooks.server.clients.manifests import read_items
 from hooks.server.clients.read_budget import ReadBudget
 from hooks.server.clients.read_faults import ReadFaults
 from hooks.server.clients.workload_pods import FoundPods, read_pods
+from hooks.server.exchange.call_time import seconds_left
 from hooks.server.exchange.documents import Unreadable
 from hooks.server.exchange.http_client import MIB
 from hooks.wire.metacontroller.protocol import ObjectQuery, QueryAnswer
 from hooks.wire.metacontroller.queries import BUSY, ObjectSource, refuse_queries
 
-READ_SECONDS, DEADLINE_SECONDS = 1.0, 2.0
-"""How long a call waits and begins further reads, and how long all of them may take: Metacontroller waits ten."""
+READ_SECONDS, DEADLINE_SECONDS = 1.0, 8.0
+"""How long a call waits and begins one read after the other, and how long each may take, of several requests."""
+MOST_AT_ONCE = 3
+"""Reads of one call at the same time, if one after the other would take too long."""
 MOST_OBJECTS = 100
 """Objects of one list."""
 FRESH_SECONDS = 3.0
@@ -85,20 +91,36 @@ class QueryReader:
         return {query: found.get(query) or QueryAnswer(fault=BUSY) for query in queries}
 
     def _read(self, queries: Sequence[ObjectQuery]) -> dict[ObjectQuery, QueryAnswer]:
-        """Read one after the other; those that come too late have no answer."""
+        """Read one after the other, and the rest at the same time if the API server is slow.
+
+        Otherwise the first one would be read again each time, and the last one never. Those that come too late have no
+        answer.
+        """
         found: dict[ObjectQuery, QueryAnswer] = {}
-        with self._server.converse(DEADLINE_SECONDS) as conversation:
-            for query in queries:
-                began, taken = conversation.server.clock(), conversation.taken.size
-                if began >= conversation.until - DEADLINE_SECONDS + READ_SECONDS:
-                    break
-                answer = self._read_one(conversation, query)
-                size = conversation.taken.size - taken
-                self._budget.spend(query.namespace, size)
-                found[query] = replace(answer, size=size, seconds=conversation.server.clock() - began)
-                if answer.objects or not answer.fault:
-                    self._remember(query, found[query])
+        last, rest = self._server.clock() + READ_SECONDS, list(queries)
+        with self._server.converse(DEADLINE_SECONDS, REQUEST_SECONDS) as conversation:
+            while rest and self._server.clock() < last:
+                query = rest.pop(0)
+                found[query] = self._read_and_count(conversation, query)
+        if rest and seconds_left() > REQUEST_SECONDS - READ_SECONDS and not all(one.fault for one in found.values()):
+            with ThreadPoolExecutor(MOST_AT_ONCE) as pool:
+                reads = {query: pool.submit(copy_context().run, self._read_alone, query) for query in rest}
+                found |= {query: read.result() for query, read in reads.items()}
         return found
+
+    def _read_alone(self, query: ObjectQuery) -> QueryAnswer:
+        with self._server.converse(DEADLINE_SECONDS, REQUEST_SECONDS) as conversation:
+            return self._read_and_count(conversation, query)
+
+    def _read_and_count(self, conversation: Conversation, query: ObjectQuery) -> QueryAnswer:
+        began, taken = self._server.clock(), conversation.taken.size
+        answer = self._read_one(conversation, query)
+        size = conversation.taken.size - taken
+        self._budget.spend(query.namespace, size)
+        answer = replace(answer, size=size, seconds=self._server.clock() - began)
+        if answer.objects or not answer.fault:
+            self._remember(query, answer)
+        return answer
 
     def _read_one(self, conversation: Conversation, query: ObjectQuery) -> QueryAnswer:
         place = (query.kind.key, query.namespace)

@@ -155,7 +155,7 @@ class ServedHooks:
     def load(self, is_draining: Callable[[], bool]) -> WsgiApp:
         """Build the WSGI application."""
         from hooks.server.app import COUNT_READ, create_app  # noqa: PLC0415 - reads the environment when imported
-        from hooks.server.clients.effects import EffectsClient  # noqa: PLC0415 - only a server in a cluster has one
+        from hooks.server.clients.effects import EffectsClient, EffectsInTime  # noqa: PLC0415 - only a server in a cluster has one
         from hooks.server.clients.frontend_questions import FrontendQuestions  # noqa: PLC0415 - beside the application
         from hooks.server.clients.pod_reader import PodReader  # noqa: PLC0415 - beside the application
         from hooks.server.clients.query_reader import find_reader  # noqa: PLC0415 - beside the application
@@ -171,7 +171,7 @@ class ServedHooks:
         app = create_app(
             settings,
             lambda: datetime.now(UTC),
-            carry_out=EffectsClient(server=server, settings=settings) if server else None,
+            carry_out=EffectsInTime(carry_out=EffectsClient(server=server, settings=settings)) if server else None,
             served_by=ServedBy(
                 is_draining=is_draining,
                 at_once=self.at_once,

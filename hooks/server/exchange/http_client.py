@@ -47,12 +47,14 @@ class Unanswered(Exception):
 class Allowance:
     """The seconds of a whole exchange, and the most bytes of the body.
 
+    `allowed` are the seconds that messages name, where these are what earlier exchanges left of them; 0 for the same.
     `is_endless`: the seconds are those until a connection is there; what comes over it has no end, such as a log.
     """
 
     seconds: float
     most_bytes: int
     is_endless: bool = False
+    allowed: float = 0.0
 
     @property
     def timeout(self) -> Timeout:
@@ -197,7 +199,9 @@ def describe_fault(error: Exception, limits: Allowance) -> Unanswered:
         return _too_large(limits)
     if isinstance(error, requests.Timeout | ReadTimeoutError) or isinstance(cause, TimeoutError | ReadTimeoutError):
         is_unreachable = isinstance(error, requests.ConnectTimeout)
-        return Unanswered(f"no answer within {limits.seconds:.3g} s", is_late=True, is_unreachable=is_unreachable)
+        seconds = limits.allowed or limits.seconds
+        what = "connection" if is_unreachable else "answer"
+        return Unanswered(f"no {what} within {seconds:.3g} s", is_late=True, is_unreachable=is_unreachable)
     return Unanswered(str(error), is_unreachable=isinstance(error, requests.ConnectionError | ConnectionError))
 
 

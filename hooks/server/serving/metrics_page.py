@@ -128,8 +128,10 @@ def _ask_prober(url: str) -> tuple[bytes, str] | str:
     client = open_client(_LIMITS.most_bytes)
     try:
         found = client.ask("GET", url, limits=_LIMITS, headers={})
-    except Unanswered:
-        return "the prober does not answer, so it shows no metrics"
+    except Unanswered as error:
+        is_slow = error.is_late and not error.is_unreachable
+        said = f"did not answer within {_LIMITS.seconds:g} s" if is_slow else "does not answer"
+        return f"the prober {said}, so it shows no metrics"
     finally:
         client.close()
     if found.status != HTTPStatus.OK:

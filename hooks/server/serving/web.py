@@ -16,6 +16,7 @@ from werkzeug.exceptions import HTTPException, RequestEntityTooLarge
 from hooks.ground.errors import BodyTooLarge, HookError, InvalidRequest, InvalidSpec, LeaveAlone, UnknownCaller
 from hooks.ground.k8s.messages import one_line
 from hooks.ground.problems import describe_problem
+from hooks.server.exchange.call_time import begin_call, end_call
 from hooks.server.serving.call_id import SYNC_ID, CallId, read_trace, trace_fields
 from hooks.server.serving.callers import RefuseCaller
 from hooks.server.serving.logs import logger
@@ -134,6 +135,7 @@ def _faults_of_reading() -> tuple[type[Exception], ...]:
 
 
 def _end_turn(_error: BaseException | None) -> None:
+    end_call()
     if "turn" in g:
         current_app.extensions[_TURNS].give_back(g.pop("turn"))
 
@@ -165,6 +167,7 @@ def _one_line(text: str) -> str:
 
 
 def _begin() -> None:
+    begin_call()
     g.started = time.perf_counter()
     g.sync_id = _choose_id(request.headers.get(SYNC_ID, ""))
     if found := read_trace(request.headers):

@@ -11,7 +11,8 @@ long, by the condition as it was last written.
 | Unknown | `Restored` | that child stands as wanted again, for less than `SETTLING_SECONDS` |
 | False | `Overridden` | another writer changed a child again before this time was over |
 | Unknown | `Overridden` | the child stands as wanted again, for less than this time; the parent is not ready |
-| False | `NotAdopted`, `NameTaken`, `Missing` or `Differs` | a deviation has lasted longer; the worst reason of all |
+| False | `NotAdopted`, `NameTaken`, `Missing`, `Differs` | a deviation has lasted longer; the worst reason of all |
+| False | `ReadFailed` | the same of a child that is not seen, and it could not be looked at whether it exists |
 | False | `Waiting` | another object must be deleted first |
 | False | any other | the spec is invalid, and the children are not those of the spec |
 
@@ -94,7 +95,7 @@ def build_applied_event(
     return (Event(about=about, type="Warning", reason=reason, message=str(changed["message"]), occasion=occasion),)
 
 
-_TOLD = LASTING | {AppliedReason.OVERRIDDEN}
+_TOLD = LASTING - {NotReadyReason.READ_FAILED} | {AppliedReason.OVERRIDDEN}
 
 
 def _reason_of(status: Mapping[str, Json]) -> str:
@@ -152,6 +153,8 @@ def _explain(deviation: Deviation, request: SyncRequest, verdict: DeviationVerdi
         what = _describe_holder(deviation)
     if is_lasting:
         explanation = _explain_lasting(deviation, request)
+        if explanation.reason is NotReadyReason.READ_FAILED:
+            what = "Metacontroller does not see it"
         if verdict.reason is AppliedReason.OVERRIDDEN:
             what, explanation = f"last seen: {what}", explain_override(deviation, request)
     return Judged(deviation=deviation, what=what, explanation=explanation)
@@ -215,8 +218,9 @@ def _explain_lasting(deviation: Deviation, request: SyncRequest) -> Explanation:
             f"name, {live} shows the owner"
         )
         fault = request.answered.get(ObjectQuery(deviation.kind, namespace, deviation.name), "")
-        finding = f"whether another object has its name is not known, because {fault}" if fault else ""
-        return Explanation(reason=NotReadyReason.MISSING, finding=finding, remedy=remedy)
+        finding = f"it could not be looked at whether it exists, because {fault}" if fault else ""
+        reason = NotReadyReason.READ_FAILED if fault else NotReadyReason.MISSING
+        return Explanation(reason=reason, finding=finding, remedy=remedy)
     if not deviation.is_updated:
         finding, remedy = "it is never updated", "delete it, then it is created again"
         return Explanation(reason=NotReadyReason.DIFFERS, finding=finding, remedy=remedy)

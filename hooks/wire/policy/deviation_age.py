@@ -17,6 +17,7 @@ from hooks.wire.policy.deviations import Deviance, Deviation
 
 LASTING = frozenset(
     {NotReadyReason.NOT_ADOPTED, NotReadyReason.NAME_TAKEN, NotReadyReason.MISSING, NotReadyReason.DIFFERS}
+    | {NotReadyReason.READ_FAILED}
 )
 """Reasons of a deviation that is more than a change on its way."""
 GRACE_SECONDS = 10.0

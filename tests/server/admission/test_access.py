@@ -82,7 +82,8 @@ UNKNOWN = "whether user eve may create dynamographdeployments there is unknown"
         ({"status": 200, "body": "<html>"}, UNKNOWN),
         ({"status": 403, "json": {"message": "reviews are forbidden"}}, "403 reviews are forbidden); try again"),
         ({"status": 302, "headers": {"Location": "https://127.0.0.2/"}}, UNKNOWN),
-        ({"body": requests.ConnectTimeout("connect timed out")}, "no answer in time); try again"),
+        ({"body": requests.ConnectTimeout("connect timed out")}, "no connection within 5 s); try again"),
+        ({"body": requests.ReadTimeout("timed out")}, "the API server did not answer within 5 s); try again"),
     ],
 )
 def test_every_other_answer_refuses_the_request(tmp_path: Path, answer: dict[str, Any], text: str) -> None:

@@ -1,12 +1,15 @@
 """Every order in which pods check the probers' Lease, while it is deleted, clocks jump and terms arrive late.
 
-The checks are the code's own (`SharedLease.keep`), and the terms are taken by the prober's own `Reconciler`. A world is
+The checks are the code's own (`SharedLease.renew`), and the prober's own `Reconciler` takes the terms. A world is
 copied before each step. Its fingerprint has only differences of times and numbers, so few worlds differ.
+
+A slow check waits before each write, and for each answer, while all else may happen. To go on, it is run again from
+its beginning: what it learnt before is told to it again, so that nothing is done twice (`_Course`).
 """
 
 import copy
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
@@ -18,7 +21,7 @@ from hooks.ground.k8s.types import GroupVersionKind
 from hooks.model.prober.limits import Limits
 from hooks.model.prober.messages import Term
 from hooks.model.prober.reconciler import NO_TERM, NotNow, Reconciler
-from hooks.server.clients.api_server import ApiServer, ServerAnswer
+from hooks.server.clients.api_server import ApiServer, Refused, ServerAnswer
 from hooks.server.clients.prober_client import ProberClient
 from hooks.server.clients.prober_lease import LEASE_SECONDS, TERM_ANNOTATION, TICK_SECONDS, LeaseState, SharedLease
 
@@ -32,7 +35,7 @@ _FAIR_ROUNDS = 40
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """How often the Lease is deleted, a clock jumps, a term arrives late, and a pod is about to end."""
+    """How often the Lease is deleted, a clock jumps, a term or the API server is late, and a pod is about to end."""
 
     pods: int = 2
     processes: int = 1
@@ -40,14 +43,17 @@ class Bounds:
     jumps: int = 0
     delays: int = 0
     drains: int = 0
+    slow: int = 0
 
 
 @dataclass(slots=True)
 class Process:
-    """What one process of a pod remembers."""
+    """What one process of a pod remembers; `waits` is what its slow check has learnt so far."""
 
     seen: tuple[object, float] = (object, 0.0)
     lease_state: LeaseState = field(default_factory=LeaseState)
+    written: tuple[Any, float] | None = None
+    waits: tuple[Any, ...] | None = None
 
 
 @dataclass(slots=True)
@@ -83,27 +89,97 @@ class World:
         return [number for number, pod in enumerate(self.pods) if self.seconds < pod.term.until]
 
 
+class _Waiting(BaseException):
+    """A slow check waits: nothing else of it happens now."""
+
+
+_SENT = "sent"
+"""Stands before the outcome of a write that is on its way to the API server."""
+
+
+@dataclass(slots=True)
+class _Course:
+    """What a check learns, in order; `told` is what it learnt before, and is told again.
+
+    `is_slow`: it waits before each write, and for each answer. `is_lost`: the next answer never comes.
+    """
+
+    told: list[Any] = field(default_factory=list)
+    learnt: list[Any] = field(default_factory=list)
+    is_slow: bool = False
+    is_lost: bool = False
+
+    def learn(self, act: Callable[[], Any]) -> Any:
+        """The outcome of something that is done at once."""
+        outcome = self.told.pop(0) if self.told else _attempt(act)
+        self.learnt.append(outcome)
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome
+
+    def ask(self, act: Callable[[], Any], *, is_write: bool = False) -> Any:
+        """The API server's answer to a request."""
+        if not self.is_slow:
+            return self.learn(act)
+        if is_write:
+            self._wait(_SENT)
+        if not self.told:
+            self._lose()
+            self._wait(_attempt(act))
+        if len(self.told) == 1:
+            self._lose()
+        return self.learn(act)
+
+    def _wait(self, outcome: Any) -> None:
+        if self.told:
+            assert self.told.pop(0) == outcome
+            self.learnt.append(outcome)
+            return
+        self.learnt.append(outcome)
+        raise _Waiting
+
+    def _lose(self) -> None:
+        if self.is_lost:
+            raise Refused("the API server did not answer within 5 s")
+
+
+def _attempt(act: Callable[[], Any]) -> Any:
+    try:
+        return act()
+    except (LeaveAlone, ProberUnavailable) as error:
+        return error
+
+
 @dataclass(slots=True)
 class _Server:
     """The API server of a world, which has one object."""
 
     world: World
+    course: _Course
 
     @contextmanager
-    def converse(self, _seconds: float) -> Iterator["_Server"]:
+    def converse(self, _seconds: float, _each: float) -> Iterator["_Server"]:
         yield self
 
-    def find(self, _path: str, _kind: GroupVersionKind) -> Mapping[str, Any] | None:
-        return self.world.lease
+    def find(self, _path: str, _kind: GroupVersionKind) -> Any:
+        return self.course.ask(lambda: self.world.lease)
 
-    def ask(self, method: str, _path: str, body: dict[str, Any], *, also: tuple[HTTPStatus, ...]) -> ServerAnswer:
-        assert HTTPStatus.CONFLICT in also
-        assert (method == "PUT") == (self.world.lease is not None)
+    def ask(self, method: str, _path: str, body: dict[str, Any], *, also: tuple[HTTPStatus, ...]) -> Any:
+        answer = self.course.ask(lambda: self._write(method, body), is_write=True)
+        assert answer.status == HTTPStatus.OK or answer.status in also
+        return answer
+
+    def _write(self, method: str, body: dict[str, Any]) -> ServerAnswer:
         assert body["spec"].get("leaseTransitions", 0) < 2**31, "it is an int32"
+        stored = None if self.world.lease is None else self.world.lease["metadata"]["resourceVersion"]
+        if method == "PUT" and stored is None:
+            return ServerAnswer(status=HTTPStatus.NOT_FOUND, body={})
+        if body["metadata"].get("resourceVersion") != stored:
+            return ServerAnswer(status=HTTPStatus.CONFLICT, body={})
         self.world.version += 1
         metadata = {**body["metadata"], "resourceVersion": str(self.world.version)}
         self.world.lease = {**body, "metadata": metadata}
-        return ServerAnswer(status=200, body={})
+        return ServerAnswer(status=HTTPStatus.OK, body=self.world.lease)
 
 
 @dataclass(slots=True)
@@ -111,15 +187,16 @@ class _Prober:
     """A pod's prober; with `is_late` a new term arrives some time after the hooks have stopped waiting."""
 
     pod: Pod
+    course: _Course
     is_late: bool = False
 
-    def read_term(self) -> Term:
-        return self.pod.term
-
-    def check(self) -> None:
-        """It works."""
+    def read_term(self) -> Any:
+        return self.course.learn(lambda: self.pod.term)
 
     def set_term(self, term: Term) -> None:
+        self.course.learn(lambda: self._take(term))
+
+    def _take(self, term: Term) -> None:
         if self.is_late:
             self.pod.late = term
             raise ProberUnavailable("the prober did not answer")
@@ -143,21 +220,31 @@ def arrive(pod: Pod, term: Term) -> None:
 
 
 def check(world: World, kind: type[SharedLease], pod: int, process: int, **how: bool) -> Iterator[str]:
-    """One process checks the Lease; what is wrong then."""
+    """One process checks the Lease, or goes on with a slow check; what is wrong then."""
     one = world.pods[pod]
     remembered = one.processes[process]
+    course = _Course(
+        told=list(remembered.waits or ()),
+        is_slow=remembered.waits is not None or how.get("is_slow", False),
+        is_lost=how.get("is_lost", False),
+    )
     lease = kind(
-        server=cast("ApiServer", _Server(world)),
-        prober=cast("ProberClient", _Prober(one, is_late=how.get("is_late", False))),
+        server=cast("ApiServer", _Server(world, course)),
+        prober=cast("ProberClient", _Prober(one, course, is_late=how.get("is_late", False))),
         namespace="dynamo-system",
         name="dynamo-hooks-prober",
         holder=f"pod-{pod} http://10.0.0.{pod + 1}:8080",
-        clock=lambda: world.seconds,
+        clock=lambda: cast("float", course.learn(lambda: world.seconds)),
         now=lambda: _START + one.clock + timedelta(seconds=world.seconds),
     )
-    lease._seen, lease._state = remembered.seen, remembered.lease_state
-    lease.renew(lambda: how.get("drains", False))
-    remembered.seen, remembered.lease_state = lease._seen, lease.find_state()
+    lease._seen, lease._state, lease._written = remembered.seen, remembered.lease_state, remembered.written
+    try:
+        lease.renew(lambda: how.get("drains", False))
+    except _Waiting:
+        remembered.waits = tuple(course.learnt)
+        return
+    remembered.waits = None
+    remembered.seen, remembered.lease_state, remembered.written = lease._seen, lease.find_state(), lease._written
     if lease.find_state() == LeaseState(is_own=True) and pod not in world.acting:
         yield f"pod {pod} says that its prober acts, and it does not"
 
@@ -184,7 +271,14 @@ def find_steps(world: World, kind: type[SharedLease]) -> Iterator[Step]:
     for number, pod in enumerate(world.pods):
         for process in range(len(pod.processes)):
             name = f"process {process} of pod {number} checks"
+            if pod.processes[process].waits is not None:
+                yield Step(f"what process {process} of pod {number} waits for comes", checking(number, process))
+                lost = f"process {process} of pod {number} waits in vain"
+                yield Step(lost, checking(number, process, is_lost=True))
+                continue
             yield Step(name, checking(number, process))
+            if world.left.slow:
+                yield Step(f"{name} slowly", checking(number, process, "slow", is_slow=True))
             if world.left.delays and pod.late is None:
                 yield Step(f"{name}, a term comes late", checking(number, process, "delays", is_late=True))
             if world.left.drains:
@@ -250,6 +344,8 @@ def recovers(world: World, kind: type[SharedLease], good: set[tuple[Any, ...]]) 
     `good` are the fingerprints of worlds that do; more are added.
     """
     after, passed = world.copy(), []
+    if any(_end_slow_checks(after, kind)):
+        return False
     for _ in range(_FAIR_ROUNDS):
         passed.append(fingerprint(after))
         if passed[-1] in good:
@@ -264,6 +360,14 @@ def recovers(world: World, kind: type[SharedLease], good: set[tuple[Any, ...]]) 
             return False
     good.update(passed)
     return True
+
+
+def _end_slow_checks(world: World, kind: type[SharedLease]) -> Iterator[str]:
+    """All that slow checks wait for comes; what is wrong then."""
+    for number, pod in enumerate(world.pods):
+        for process, one in enumerate(pod.processes):
+            while one.waits is not None:
+                yield from check(world, kind, number, process)
 
 
 def fingerprint(world: World) -> tuple[Any, ...]:
@@ -284,6 +388,8 @@ def fingerprint(world: World) -> tuple[Any, ...]:
                 min(now - one.seen[1], LEASE_SECONDS),
                 one.lease_state.is_own,
                 bool(one.lease_state.fault),
+                one.written and (_relate(one.written[0], world, pod), max(one.written[1] - now, -1)),
+                None if one.waits is None else tuple(_relate(learnt, world, pod) for learnt in one.waits),
             )
             for one in pod.processes
         ]
@@ -297,6 +403,26 @@ def fingerprint(world: World) -> tuple[Any, ...]:
             )
         )
     return holder, tuple(pods), world.left
+
+
+def _relate(learnt: Any, world: World, pod: Pod) -> Any:
+    """What a check has learnt, as far as its further behaviour depends on it."""
+    if isinstance(learnt, float):
+        return max(learnt - world.seconds, -LEASE_SECONDS - 1.0)
+    if isinstance(learnt, Term):
+        return (
+            learnt.number - pod.term.number,
+            max(learnt.until - world.seconds, -LEASE_SECONDS - 1.0),
+            not learnt.until,
+        )
+    if isinstance(learnt, ServerAnswer):
+        return learnt.status, _relate(learnt.body, world, pod)
+    if isinstance(learnt, dict) and learnt:
+        number = int(learnt["metadata"].get("annotations", {}).get(TERM_ANNOTATION) or 0)
+        is_stored = world.lease is not None and world.lease["metadata"]["resourceVersion"]
+        version = learnt["metadata"]["resourceVersion"]
+        return learnt["spec"]["holderIdentity"], number - pod.term.number, version == is_stored
+    return str(learnt)
 
 
 def explore(bounds: Bounds, kind: type[SharedLease] = SharedLease, most: int = 100_000) -> tuple[int, list[str]]:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from threading import Event as Signal
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ import responses
 from hooks.ground.k8s.types import Manifest
 from hooks.ground.settings import parse_settings
 from hooks.server.clients.api_server import ApiServer
-from hooks.server.clients.effects import EffectsClient
+from hooks.server.clients.effects import MOST_UNDER_WAY, EffectsClient, EffectsInTime
 from hooks.wire.metacontroller.effects import (
     Effect,
     EffectOutcome,
@@ -26,6 +27,7 @@ from hooks.wire.metacontroller.effects import (
 from hooks.wire.policy.conditions import reference_of
 from tests.server.clients import grove_objects as stored
 from tests.server.clients.played_server import URL, PlayedServer, api_server, path_of, play
+from tests.waiting import PATIENCE, wait_for
 
 CLIQUE = path_of(stored.clique())
 GRAPH = path_of(stored.graph())
@@ -244,9 +246,10 @@ def test_events_beyond_the_bound_are_not_sent_and_counted_as_failed(server: Play
         ({"status": 403, "json": {"message": "podcliques is forbidden"}}, "403 podcliques is forbidden"),
         ({"status": 502, "body": "<html>"}, "502 Bad Gateway"),
         ({"status": 302, "headers": {"Location": "https://127.0.0.2/"}}, "302 Found"),
-        ({"body": requests.ConnectTimeout("connect timed out")}, "no answer in time"),
+        ({"body": requests.ConnectTimeout("connect timed out")}, "no connection within 5 s"),
+        ({"body": requests.ReadTimeout("timed out")}, "the API server did not answer within 5 s"),
     ],
-    ids=["forbidden", "no JSON", "redirect", "timeout"],
+    ids=["forbidden", "no JSON", "redirect", "no connection", "slow"],
 )
 @pytest.mark.parametrize(
     ("path", "effect"),
@@ -296,13 +299,67 @@ def test_one_failure_does_not_hold_up_the_next(server: PlayedServer, tmp_path: P
 def test_all_effects_together_have_one_deadline(
     mock: responses.RequestsMock, server: PlayedServer, tmp_path: Path
 ) -> None:
-    seconds = iter([0.0, 0.5, 2.5, 2.5])
+    seconds = iter([0.0, 26.5, 31.0, 31.0])
     asking = client(tmp_path, clock=lambda: next(seconds))
-    late = f"POST {EVENTS}: not sent, because earlier requests took the 2 s allowed"
+    late = f"POST {EVENTS}: not sent, because earlier requests took the 30 s allowed"
     assert [one.reason for one in asking((EVENT, EVENT), source(stored.graph()))] == [late, late]
     assert server.writes == []
     sent: Any = mock.calls[0].request
-    assert sent.req_kwargs["timeout"].total == 1.5
+    assert sent.req_kwargs["timeout"].total == 3.5
+
+
+def test_sync_waits_for_its_effects_and_not_long_for_those_at_a_slow_api_server(
+    server: PlayedServer, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", "hooks")
+    go_on, ended, about = Signal(), Signal(), source(stored.graph())
+    carried: list[tuple[Effect, ...]] = []
+
+    def carry_out(effects: tuple[Effect, ...], about: EffectSource) -> tuple[EffectResult, ...]:
+        carried.append(effects)
+        assert go_on.wait(PATIENCE)
+        try:
+            return client(tmp_path)(effects, about)
+        finally:
+            ended.set()
+
+    in_time = EffectsInTime(carry_out=carry_out, wait_seconds=0.05)
+    not_yet = [EffectOutcome.NOT_YET]
+    assert [one.outcome for one in in_time((SCALE,), about)] == not_yet
+    assert [one.outcome for one in in_time((SCALE,), about)] == not_yet, "they are not carried out twice at a time"
+    assert carried == [(SCALE,)]
+    go_on.set()
+    assert ended.wait(PATIENCE)
+    wait_for(lambda: not in_time.under_way and caplog.records, "they end")
+    assert [path for _, path, _ in server.writes] == [f"{CLIQUE}/scale"]
+    assert [record.message for record in caplog.records] == ["late effects: carried out"]
+    patient = EffectsInTime(carry_out=carry_out, wait_seconds=PATIENCE)
+    assert [one.outcome for one in patient((SCALE,), about)] == [EffectOutcome.DONE]
+
+
+def test_only_a_few_objects_have_effects_under_way(tmp_path: Path) -> None:
+    go_on = Signal()
+
+    def carry_out(effects: tuple[Effect, ...], _about: EffectSource) -> tuple[EffectResult, ...]:
+        assert go_on.wait(PATIENCE)
+        return tuple(EffectResult(effect=one, outcome=EffectOutcome.DONE) for one in effects)
+
+    in_time = EffectsInTime(carry_out=carry_out, wait_seconds=0.01)
+    abouts = [replace(source(stored.graph()), generation=number) for number in range(MOST_UNDER_WAY + 2)]
+    for about in abouts:
+        in_time((SCALE,), replace(about, parent=replace(about.parent, uid=f"u{about.generation}")))
+    assert len(in_time.under_way) == MOST_UNDER_WAY
+    go_on.set()
+
+
+def test_bug_in_effects_is_raised_to_the_caller() -> None:
+    def carry_out(_effects: tuple[Effect, ...], _about: EffectSource) -> tuple[EffectResult, ...]:
+        raise KeyError("bug")
+
+    in_time = EffectsInTime(carry_out=carry_out, wait_seconds=PATIENCE)
+    with pytest.raises(KeyError, match="bug"):
+        in_time((SCALE,), source(stored.graph()))
+    assert not in_time.under_way
 
 
 def test_each_failure_is_a_sentence_that_names_the_effect(server: PlayedServer, tmp_path: Path) -> None:

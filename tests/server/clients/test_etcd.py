@@ -97,9 +97,10 @@ def test_range_ends_behind_the_last_key_with_the_prefix(played: responses.Reques
         ({"status": 302, "headers": {"Location": TWO}}, "127.0.0.1:2379 answered HTTP 302"),
         ({"body": "<html>"}, "127.0.0.1:2379 answered, but not as etcd does"),
         ({"json": ["header"]}, "127.0.0.1:2379 answered, but not as etcd does"),
-        ({"body": requests.ReadTimeout("slow")}, "127.0.0.1:2379 does not answer"),
+        ({"body": requests.ReadTimeout("slow")}, "127.0.0.1:2379 did not answer in time"),
+        ({"body": requests.ConnectTimeout("away")}, "127.0.0.1:2379 does not answer"),
     ],
-    ids=["no leader", "redirect", "a web page", "a list", "timeout"],
+    ids=["no leader", "redirect", "a web page", "a list", "slow", "no connection"],
 )
 def test_fault_names_the_member_in_words_that_stay_the_same(
     played: responses.RequestsMock, answer: dict[str, Any], fault: str

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import requests
 import responses
 
 from hooks.ground.k8s.types import Manifest
@@ -100,7 +101,16 @@ def test_nothing_is_dropped_while_the_api_server_does_not_say(tmp_path: Path, st
         removal = KeyRemoval(server=api_server(tmp_path), etcd=EtcdClient.at("127.0.0.1:2379"))
         report = removal.drop(make.sync_request(component(), finalizing=True), FACTS)
     assert report is not None
-    assert report.fault.endswith("the API server refuses to say, or does not answer"), "the same text at each attempt"
+    assert report.fault.endswith(f"is unknown: the API server answers {status}"), "the same text at each attempt"
+
+
+def test_slow_api_server_is_not_called_absent(tmp_path: Path) -> None:
+    with responses.RequestsMock() as mock:
+        mock.get(f"{URL}{path_of(component())}", body=requests.ReadTimeout("slow"))
+        removal = KeyRemoval(server=api_server(tmp_path), etcd=EtcdClient.at("127.0.0.1:2379"))
+        report = removal.drop(make.sync_request(component(), finalizing=True), FACTS)
+    assert report is not None
+    assert report.fault.endswith("is unknown: the API server did not answer within 5 s")
 
 
 def test_nothing_is_dropped_without_an_api_server_and_status_says_so() -> None:

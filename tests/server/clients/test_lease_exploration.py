@@ -1,17 +1,19 @@
-"""The Lease of the probers in every order of checks, deletions, jumps of clocks, late terms and ending pods.
+"""The Lease of the probers in every order of checks, deletions, jumps of clocks, late terms, late answers, ending pods.
 
 In every state that can be reached: at most one prober acts; none acts by what it learnt before another one acted; a
 process that says that its prober acts, without a fault, is right; and some prober acts in the end.
 """
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, cast
 
 import pytest
 
 from hooks.model.prober.messages import Term
 from hooks.server.clients.api_server import Conversation
 from hooks.server.clients.namespace_locks import Lease, parse_lease, put_lease
+from hooks.server.clients.prober_client import ProberClient
 from hooks.server.clients.prober_lease import LEASE_SECONDS, RENEW_SECONDS, SharedLease
 from tests import effort
 from tests.server.clients.lease_exploring import Bounds, explore
@@ -21,8 +23,14 @@ ALWAYS = {
     "a deletion": Bounds(deletions=1),
     "a late term": Bounds(delays=1),
     "an ending pod": Bounds(drains=1),
+    "a slow check": Bounds(slow=1),
 }
 IN_FULL = {
+    "two slow checks": Bounds(slow=2),
+    "a slow check and a deletion": Bounds(slow=1, deletions=1),
+    "a slow check and an ending pod": Bounds(slow=1, drains=1),
+    "a slow check and a late term": Bounds(slow=1, delays=1),
+    "a slow check of two processes": Bounds(slow=1, pods=1, processes=2),
     "a deletion and a clock that jumps": Bounds(deletions=1, jumps=1),
     "a deletion and a late term": Bounds(deletions=1, delays=1),
     "an ending pod and a late term": Bounds(drains=1, delays=1),
@@ -101,3 +109,33 @@ class TakesAtOnce(SharedLease):
 def test_exploration_finds_that_a_new_lease_must_not_be_taken_at_once() -> None:
     _, wrong = explore(Bounds(deletions=1), TakesAtOnce)
     assert "act at the same time" in wrong[-1]
+
+
+@dataclass
+class Prolonging:
+    """A prober whose term counts from now on, whenever the API server answered."""
+
+    prober: ProberClient
+    clock: Callable[[], float]
+
+    def read_term(self) -> Term:
+        return self.prober.read_term()
+
+    def set_term(self, term: Term) -> None:
+        until = self.clock() + LEASE_SECONDS - 3 if term.until else 0.0
+        self.prober.set_term(Term(number=term.number, until=until))
+
+
+class CountsFromTheAnswer(SharedLease):
+    """A term counts from the answer to the write."""
+
+    def _renew(self, talk: Conversation, found: Mapping[str, Any] | None) -> str | None:
+        self.prober = cast("ProberClient", Prolonging(self.prober, self.clock))
+        return super()._renew(talk, found)
+
+
+def test_exploration_finds_that_a_late_answer_must_not_prolong_the_term() -> None:
+    assert explore(Bounds(), CountsFromTheAnswer)[1] == [], "it does no harm if answers come at once"
+    _, wrong = explore(Bounds(slow=1), CountsFromTheAnswer)
+    assert "act at the same time" in wrong[-1]
+    assert any(step.endswith("checks slowly") for step in wrong)

@@ -2,7 +2,7 @@
 
 import random
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, cast
@@ -15,11 +15,14 @@ from hooks.ground.errors import LeaveAlone, ProberUnavailable
 from hooks.ground.settings import parse_settings
 from hooks.model.prober.messages import LoadReport, LoadRequest, Term
 from hooks.server.clients.acting_prober import ActingProber, NoTurns, set_up_prober
+from hooks.server.clients.api_server import REQUEST_SECONDS
 from hooks.server.clients.namespace_locks import parse_lease
 from hooks.server.clients.prober_client import ProberClient
 from hooks.server.clients.prober_lease import (
     LEASE_SECONDS,
+    RENEW_SECONDS,
     TERM_ANNOTATION,
+    TICK_SECONDS,
     LeaseState,
     OnlyPod,
     SharedLease,
@@ -27,7 +30,7 @@ from hooks.server.clients.prober_lease import (
 )
 from hooks.server.serving.call_id import CallId
 from hooks.wire.prober.messages import write_message
-from tests.played_api_server import PlayedApiServer, played_api_server
+from tests.played_api_server import Answer, PlayedApiServer, played_api_server
 
 NAMESPACE, NAME = "dynamo-system", "dynamo-hooks-prober"
 PATH = f"/apis/coordination.k8s.io/v1/namespaces/{NAMESPACE}/leases/{NAME}"
@@ -98,6 +101,51 @@ class Cluster:
                 if number not in without:
                     self.tick(number)
             assert len(self.acting) <= 1
+
+
+class SlowCluster(Cluster):
+    """The same, with an API server that takes `delays` seconds before it acts on a request, and before it answers."""
+
+    def __init__(self, played: PlayedApiServer, pods: int) -> None:
+        self.delays = (0.0, 0.0)
+        self.gaps: list[float] = []
+        super().__init__(played, pods)
+        played.before, answer = self._delay, played.answer
+        played.answer = lambda request: self._delay_answer(answer(request))  # type: ignore[method-assign]
+        played.server = replace(played.server, clock=lambda: self.seconds)
+        for number, pod in enumerate(self.pods):
+            pod.server = played.server
+            pod.prober = cast("ProberClient", Watched(self, self.probers[number]))
+
+    def _delay(self, _method: str, _path: str) -> None:
+        self.seconds += self.delays[0]
+        if sum(self.delays) > REQUEST_SECONDS:
+            raise requests.ReadTimeout
+
+    def _delay_answer(self, answer: Answer) -> Answer:
+        self.seconds += self.delays[1]
+        return answer
+
+    def go_on(self, number: int) -> None:
+        """A process waits as between two checks, and checks."""
+        self.seconds += TICK_SECONDS
+        self.tick(number)
+
+
+@dataclass
+class Watched:
+    """A prober; between the end of a term and the next one is a gap."""
+
+    cluster: SlowCluster
+    prober: FakeProber
+
+    def read_term(self) -> Term:
+        return self.prober.read_term()
+
+    def set_term(self, term: Term) -> None:
+        if self.prober.terms and self.cluster.seconds >= self.prober.until:
+            self.cluster.gaps.append(self.cluster.seconds)
+        self.prober.set_term(term)
 
 
 @pytest.fixture
@@ -213,6 +261,65 @@ def test_without_rights_no_prober_acts_and_the_reason_is_said(played: PlayedApiS
         acting.ask(WANTED)
 
 
+@pytest.mark.parametrize("seconds", [0.1, 1, 1.9, 3, 4, 4.9])
+@pytest.mark.parametrize("is_early", [True, False], ids=["request is late", "answer is late"])
+def test_slow_api_server_ends_no_term(seconds: float, played: PlayedApiServer, *, is_early: bool) -> None:
+    cluster = SlowCluster(played, 1)
+    for _ in range(10):
+        cluster.go_on(0)
+    assert cluster.acting == [0]
+    cluster.delays = (seconds, 0) if is_early else (0, seconds)
+    began, written = cluster.seconds, len(played.writes())
+    while cluster.seconds < began + 600:
+        cluster.go_on(0)
+        assert cluster.pods[0].find_state() == LeaseState(is_own=True)
+    assert cluster.gaps == []
+    assert {term.number for term in cluster.probers[0].terms} == {1}
+    assert len(played.writes()) - written < 600 / RENEW_SECONDS + 1
+
+
+@pytest.mark.parametrize("seconds", [3, 4])
+def test_slow_api_server_lets_another_pod_take_over(seconds: float, played: PlayedApiServer) -> None:
+    cluster = SlowCluster(played, 2)
+    cluster.delays = (seconds / 2, seconds / 2)
+    for _ in range(10):
+        cluster.go_on(0)
+    assert cluster.acting == [0]
+    for _ in range(10):
+        cluster.go_on(1)
+        assert len(cluster.acting) <= 1
+    assert cluster.acting == [1]
+
+
+def test_api_server_that_is_too_slow_is_called_slow_and_one_that_is_away_is_not(played: PlayedApiServer) -> None:
+    cluster = SlowCluster(played, 1)
+    cluster.delays = (5.1, 0)
+    cluster.go_on(0)
+    assert cluster.pods[0].find_state().fault == f"GET {PATH}: the API server did not answer within 5 s"
+
+    def refuse(_method: str, _path: str) -> None:
+        raise requests.ConnectionError("Connection refused")
+
+    played.before = refuse
+    cluster.tick(0)
+    assert cluster.pods[0].find_state().fault == f"GET {PATH}: Connection refused"
+
+
+def test_answer_that_comes_after_the_end_of_the_term_does_not_prolong_it(played: PlayedApiServer) -> None:
+    cluster = Cluster(played, 2)
+    cluster.run(20)
+    holder = cluster.probers[0]
+
+    def sleep(method: str, _path: str) -> None:
+        cluster.seconds += 14 if method == "PUT" else 0  # as of a process that gets no processor meanwhile
+
+    played.before = sleep
+    cluster.seconds += 4
+    cluster.tick(0)
+    assert holder.until < cluster.seconds
+    assert (cluster.acting, cluster.pods[0].find_state()) == ([], LeaseState())
+
+
 @pytest.mark.sampled(every=8)
 @pytest.mark.parametrize("seed", range(40))
 def test_at_most_one_prober_acts_whatever_fails(seed: int, played: PlayedApiServer) -> None:
@@ -254,7 +361,10 @@ def test_request_goes_to_the_pod_that_holds_the_lease_with_the_token_of_hooks_po
     responses.replace(responses.PUT, url, status=429, body="the prober of this pod does not act now\n")
     with pytest.raises(LeaveAlone, match="the prober of this pod does not act now"):
         acting.ask(WANTED)
-    responses.replace(responses.PUT, url, body=requests.Timeout())
+    responses.replace(responses.PUT, url, body=requests.ReadTimeout())
+    with pytest.raises(ProberUnavailable, match=r"acts, did not answer within 6 s; it may wait for a slow API server$"):
+        acting.ask(WANTED)
+    responses.replace(responses.PUT, url, body=requests.ConnectTimeout())
     with pytest.raises(
         ProberUnavailable, match=r"the hooks pod at http://10.0.0.2:8080, .*; check that a NetworkPolicy"
     ):

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from threading import Event, Thread
+from threading import Barrier, Event, Thread
 
 import pytest
 import requests
@@ -112,14 +112,50 @@ def test_server_that_does_not_answer_is_asked_for_nothing_more_for_a_while(
     assert len(served.calls) == 1
 
 
-def test_call_reads_no_further_when_its_time_is_over(served: responses.RequestsMock, ticking: Ticking) -> None:
-    def answer(_request: object) -> tuple[int, dict[str, str], str]:
-        ticking.seconds += 1.5
+QUERIES = [replace(QUERY, labels=(("app", name),)) for name in "abcde"]
+
+
+def test_with_a_slow_api_server_all_is_read_but_the_first_at_the_same_time(
+    served: responses.RequestsMock, ticking: Ticking
+) -> None:
+    together, asked = Barrier(2), []
+
+    def answer(request: requests.PreparedRequest) -> tuple[int, dict[str, str], str]:
+        asked.append(str(request.url))
+        if len(asked) == 1:
+            ticking.seconds += 4
+        else:
+            together.wait(PATIENCE)
         return 200, {}, '{"items": []}'
 
     served.add_callback("GET", PODS, callback=answer)
-    found = QueryReader(ticking.server).read([QUERY, replace(QUERY, labels=(("app", "c"),))])
-    assert [one.fault for one in found.values()] == ["", "too much else is being read; it is tried again"]
+    found = QueryReader(ticking.server).read(QUERIES)
+    assert [one.fault for one in found.values()] == [""] * 5
+    assert len(asked) == 5
+
+
+def test_without_an_answer_nothing_else_is_asked_for(served: responses.RequestsMock, ticking: Ticking) -> None:
+    def answer(_request: requests.PreparedRequest) -> tuple[int, dict[str, str], str]:
+        ticking.seconds += 5
+        raise requests.ReadTimeout("late")
+
+    served.add_callback("GET", PODS, callback=answer)
+    found = QueryReader(ticking.server).read(QUERIES)
+    assert [found[query].fault for query in QUERIES] == ["the API server did not answer within 5 s", *[BUSY] * 4]
+    assert len(served.calls) == 1
+
+
+def test_call_whose_time_is_over_reads_no_further(
+    served: responses.RequestsMock, ticking: Ticking, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def answer(_request: requests.PreparedRequest) -> tuple[int, dict[str, str], str]:
+        ticking.seconds += 4
+        return 200, {}, '{"items": []}'
+
+    monkeypatch.setattr(query_reader, "seconds_left", lambda: 3.9)
+    served.add_callback("GET", PODS, callback=answer)
+    found = QueryReader(ticking.server).read(QUERIES)
+    assert [found[query].fault for query in QUERIES] == ["", *[BUSY] * 4]
 
 
 def test_no_more_than_a_few_calls_read_at_once(
@@ -182,7 +218,7 @@ def test_late_answer_is_said_in_the_same_words_each_time_and_stops_no_other_read
     for _ in range(2):
         faults.append(reader.read([QUERY])[QUERY].fault)
         ticking.seconds += 0.123
-    assert faults == ["the API server does not answer in time"] * 2
+    assert faults == ["the API server did not answer within 5 s"] * 2
     assert reader.read([NAMED])[NAMED].fault == ""
 
 
@@ -191,8 +227,8 @@ def test_connection_that_comes_too_late_sends_nobody_to_the_network(
 ) -> None:
     served.get(PODS, body=requests.ConnectTimeout("late"))
     found = QueryReader(ticking.server).read([QUERY, NAMED])
-    late = QueryAnswer(fault="the API server does not answer in time")
-    assert found == {QUERY: late, NAMED: late}
+    unreachable = QueryAnswer(fault="the API server does not answer the hooks; check that they reach it")
+    assert found == {QUERY: unreachable, NAMED: unreachable}
     assert len(served.calls) == 1
 
 

@@ -9,13 +9,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import requests
+import responses
 import yaml
 from click.testing import CliRunner, Result
 
 from hooks.ground import contract
 from hooks.ground.k8s import kinds
 from hooks.ground.k8s.types import Manifest
-from hooks.server.clients.api_server import Refused
+from hooks.server.clients.api_server import Refused, ask_server
+from hooks.server.exchange.http_client import Allowance, open_client
 from hooks.tools.cli import live_comparison as diff_module
 from hooks.tools.cli import live_graphs as graph_module
 from hooks.tools.cli.cluster_options import Connection
@@ -24,6 +27,7 @@ from hooks.tools.cli.kubectl import status as status_module
 from hooks.tools.cli.kubectl import target as target_module
 from hooks.tools.cli.kubectl.main import PluginGroup, group
 from hooks.tools.cli.kubectl.restart import RESTARTED_AT
+from hooks.tools.cli.refusals import describe_refusal
 from hooks.tools.offline.simulation.trees import is_ready
 from hooks.tools.offline.simulator.cluster import SimulatedCluster
 from hooks.tools.offline.simulator.workloads.pods import PodFault
@@ -453,6 +457,17 @@ def test_cluster_that_does_not_answer_gets_a_short_sentence(tmp_path: Path) -> N
         "the API server does not answer: Connection refused; kubectl config current-context says which cluster it is"
     )
     assert said("status", "llm", "--kubeconfig", str(path)) == (1, sentence)
+
+
+def test_slow_api_server_is_not_said_to_be_away() -> None:
+    seconds = Allowance(seconds=30.0, most_bytes=1)
+    with responses.RequestsMock() as mock:
+        mock.get("https://127.0.0.1:6443/version", body=requests.ReadTimeout("late"))
+        with pytest.raises(Refused) as refused:
+            ask_server(
+                open_client(), "GET /version", "https://127.0.0.1:6443/version", headers={}, body=None, limits=seconds
+            )
+    assert describe_refusal(refused.value) == "GET /version: the API server did not answer within 30 s"
 
 
 @pytest.mark.parametrize(

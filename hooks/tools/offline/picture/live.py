@@ -14,7 +14,8 @@ from hooks.tools.offline.picture.parts import Mood, State, clean
 
 _PASSING = frozenset(
     {
-        *("", NotReadyReason.ROLLING_OUT, NotReadyReason.PROGRESSING, ComponentReason.COMPONENT_NOT_READY),
+        *("", NotReadyReason.READ_FAILED, NotReadyReason.ROLLING_OUT, NotReadyReason.PROGRESSING),
+        ComponentReason.COMPONENT_NOT_READY,
         *(ComponentReason.DEPLOYMENT_NOT_READY, ComponentReason.SOME_LEADER_WORKER_SETS_NOT_READY),
     }
 )
