@@ -296,6 +296,18 @@ def conditions_are_always_there(world: World, step: Step) -> Iterator[str]:
             yield f"{call.path} has the conditions {sorted(types)}, before {sorted(before)}"
 
 
+def nobody_is_accused_who_did_nothing(world: World, step: Step) -> Iterator[str]:
+    """No status says that somebody overrides a child before anybody edited one, or a policy refused a write."""
+    if world.edited or world.refused or world.foreign:
+        world.ledger.has_culprit = True
+    if world.ledger.has_culprit:
+        return
+    for call in step.calls:
+        for one in call.said.get("status", {}).get("conditions", ()) if call.stage == "sync" else ():
+            if any(words in one.get("message", "") for words in ACCUSATIONS):
+                yield f"{call.path} says {one['type']}: {one['message']}"
+
+
 INVARIANTS: tuple[Check, ...] = (
     hooks_answer,
     writes_are_accepted,
@@ -319,6 +331,7 @@ INVARIANTS: tuple[Check, ...] = (
     availability_is_kept,
     conditions_keep_their_time,
     conditions_are_always_there,
+    nobody_is_accused_who_did_nothing,
     restart_keeps_its_order,
     told_services_stay_told,
     finished_restart_stays_finished,
@@ -329,6 +342,12 @@ INVARIANTS: tuple[Check, ...] = (
     paused_rollout_stands,
 )
 
+ACCUSATIONS = (
+    "wrote what is not wanted",
+    "overrides what is wanted",
+    "again and again",
+    "policy of the cluster changes",
+)
 _TEMPLATES = frozenset(
     kind.kind for kind in (kinds.DEPLOYMENT, kinds.LEADER_WORKER_SET, kinds.POD_CLIQUE_SET, contract.COMPONENT)
 )

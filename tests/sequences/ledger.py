@@ -41,6 +41,8 @@ class Ledger:
         """Generations whose pods lacked room at some time."""
         self.paused_at: dict[str, int] = {}
         """By uid of a paused Deployment how many pods were wanted when that began."""
+        self.has_culprit = False
+        """Whether somebody edited a child or took its name, or a policy refused a write."""
         self.types: dict[str, frozenset[str]] = {}
         self._answers: dict[tuple[str, ...], Any] = {}
         self._facts: dict[tuple[str, str], Fact] = {}

@@ -110,6 +110,13 @@ def forget_origin(request: SyncRequest, answer: SyncAnswer, _facts: Facts) -> Sy
     return with_children(answer, change, contract.COMPONENT.kind) if request.children.all() else answer
 
 
+def accuse(_request: SyncRequest, answer: SyncAnswer, _facts: Facts) -> SyncAnswer:
+    """As if a change on its way were somebody's."""
+    found = answer.status.get("conditions") or []
+    said = [{**one, "message": one["message"].replace("wait", invariants.ACCUSATIONS[0])} for one in found]
+    return replace(answer, status={**answer.status, "conditions": said})
+
+
 def shrink(_request: SyncRequest, answer: SyncAnswer, _facts: Facts) -> SyncAnswer:
     def change(child: Manifest) -> Manifest:
         return {**child, "spec": {**child["spec"], "replicas": max(0, child["spec"]["replicas"] - 1)}}
@@ -329,6 +336,7 @@ CASES = {
     "hook fails": Case(lie=lambda: fail, invariant=invariants.hooks_answer),
     "selector changes": Case(lie=lambda: other_selector, invariant=invariants.writes_are_accepted),
     "answer changes": Case(lie=drift, invariant=invariants.same_question_same_answer),
+    "nobody is accused": Case(lie=lambda: accuse, invariant=invariants.nobody_is_accused_who_did_nothing),
     "rest ripens": Case(lie=lambda: say_date, invariant=invariants.rest_does_not_ripen),
     "component is ready too early": Case(lie=lambda: say_ready, invariant=invariants.ready_is_what_was_seen),
     "graph is ready too early": Case(
