@@ -128,8 +128,8 @@ def template_of(workload: ReadManifest) -> Json:
 
 def restarts_pods(before: ReadManifest, after: ReadManifest) -> bool:
     """Whether an update replaces pods. A template that the API server does not fill in counts as it is written."""
-    read = without_defaults if gvk_of(before) in NATIVE else _as_written
-    return rolling_part(before, read) != rolling_part(after, read)
+    read = without_defaults if gvk_of(before) in NATIVE else lambda part: part
+    return bool(rolling_part(before, read) != rolling_part(after, read))
 
 
 def rolling_part(workload: ReadManifest, read: Callable[[Json], Json] = without_defaults) -> Json:
@@ -145,10 +145,6 @@ def rolling_part(workload: ReadManifest, read: Callable[[Json], Json] = without_
             group = spec.get(_GROUP) or {}
             return read({key: group.get(key) for key in ("size", *_PATHS)})
     return read(spec.get("template") or {})
-
-
-def _as_written(part: Json) -> Json:
-    return part
 
 
 def with_replicas_of(workload: ReadManifest, other: ReadManifest) -> Manifest:

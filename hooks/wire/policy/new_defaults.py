@@ -64,10 +64,10 @@ def _choose_held(wanted: Manifest, applied: ReadManifest) -> Manifest | None:
     now, before = read_mark(wanted), read_mark(applied)
     if before is None or now is None:
         return None
-    if before.revision == now.revision or not before.is_of(now.digest):
+    if before.revision == now.revision or now.digest not in before.digests:
         return None
-    is_held = before.is_found(now.digest) or _restarts_pods(applied, wanted)
-    return _hold(applied, wanted) if is_held else None
+    is_found = now.digest != before.digests[0]  # the component, which is still to be changed
+    return _hold(applied, wanted) if is_found or _restarts_pods(applied, wanted) else None
 
 
 def keep_applied(wanted: Manifest, live: ReadManifest | None) -> Manifest | None:

@@ -51,20 +51,17 @@ _LENGTH = 12
 class RenderingMark:
     """The value of the annotation: the revision of the code and the digest of the spec that a workload comes from.
 
-    A workload of the Go operator has two digests, with a dot between, if its graph changes its component at the move:
-    that of the component as the graph writes it, then that of the component as it was found.
+    A workload of the Go operator whose component changes at the move has two digests with a dot between: that of the
+    component as its graph writes it, then as it was found.
     """
 
     revision: int
     digest: str
 
-    def is_of(self, digest: str) -> bool:
-        """Whether the workload comes from the spec with this digest."""
-        return digest in self.digest.split(".")
-
-    def is_found(self, digest: str) -> bool:
-        """Whether this is the second digest, so that the component is still to be changed."""
-        return digest in self.digest.split(".")[1:]
+    @property
+    def digests(self) -> list[str]:
+        """The digest, or both."""
+        return self.digest.split(".")
 
     def __str__(self) -> str:
         """`1.0a1b2c3d4e5f`."""
