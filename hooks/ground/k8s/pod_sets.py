@@ -4,7 +4,7 @@ Who asks for the number of pods means one of two: those that the spec wants, or 
 LeaderWorkerSet is a group of `size` pods; a PodCliqueSet has pods of several cliques.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from hooks.ground.k8s import kinds
@@ -126,19 +126,25 @@ def template_of(workload: ReadManifest) -> Json:
     return {**(spec.get("template") or {}), "cliques": [_without_replicas(clique) for clique in cliques_of(spec)]}
 
 
-def rolling_part(workload: ReadManifest) -> Json:
-    """The part of a workload whose change restarts its pods, without the API server's defaults."""
+def restarts_pods(before: ReadManifest, after: ReadManifest) -> bool:
+    """Whether an update replaces pods. A template that the API server does not fill in counts as it is written."""
+    read = without_defaults if gvk_of(before) in NATIVE else lambda part: part
+    return bool(rolling_part(before, read) != rolling_part(after, read))
+
+
+def rolling_part(workload: ReadManifest, read: Callable[[Json], Json] = without_defaults) -> Json:
+    """The part of a workload whose change restarts its pods, by default without the API server's defaults.
+
+    Of a PodCliqueSet, it has the part of each clique by the clique's name.
+    """
     spec = workload.get("spec") or {}
     match gvk_of(workload).kind:
         case kinds.POD_CLIQUE_SET.kind:
-            return {
-                one.role: [one.labels, one.annotations, without_defaults(one.pod_spec)]
-                for one in pods_by_role(workload)
-            }
+            return {one.role: [one.labels, one.annotations, read(one.pod_spec)] for one in pods_by_role(workload)}
         case kinds.LEADER_WORKER_SET.kind:
             group = spec.get(_GROUP) or {}
-            return without_defaults({key: group.get(key) for key in ("size", *_PATHS)})
-    return without_defaults(spec.get("template") or {})
+            return read({key: group.get(key) for key in ("size", *_PATHS)})
+    return read(spec.get("template") or {})
 
 
 def with_replicas_of(workload: ReadManifest, other: ReadManifest) -> Manifest:

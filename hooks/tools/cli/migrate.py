@@ -14,7 +14,8 @@ What it does, for who writes the page about it:
   share, adapters that no service enables) is neither adopted nor deleted; it goes with its owner.
 * An object of another owner is never taken, a claim never deleted, and the replicas of adapters stay.
 * `nvidia.com/finalizer` is removed last. The Go operator's webhooks are deleted first, because they refuse every write.
-* Every write has preconditions (uid, resourceVersion). It may be killed anywhere, and run again.
+* Every write has preconditions (uid, resourceVersion). After a conflict it is tried again on what is there then, if the
+  pods are still made from the same. It may be killed anywhere, and run again.
 """
 
 import sys

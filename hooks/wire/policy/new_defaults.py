@@ -64,9 +64,10 @@ def _choose_held(wanted: Manifest, applied: ReadManifest) -> Manifest | None:
     now, before = read_mark(wanted), read_mark(applied)
     if before is None or now is None:
         return None
-    if before.revision == now.revision or before.digest != now.digest:
+    if before.revision == now.revision or now.digest not in before.digests:
         return None
-    return _hold(applied, wanted) if rolling_part(applied) != rolling_part(wanted) else None
+    is_found = now.digest != before.digests[0]  # the component, which is still to be changed
+    return _hold(applied, wanted) if is_found or _restarts_pods(applied, wanted) else None
 
 
 def keep_applied(wanted: Manifest, live: ReadManifest | None) -> Manifest | None:
@@ -94,8 +95,14 @@ def keep_live_mark(wanted: Manifest, live: ReadManifest | None) -> Manifest:
     if found is None or ours is None or found.digest != ours.digest or found.revision == FOREIGN_REVISION:
         return wanted
     applied = read_last_applied(live)
-    is_same = applied is not None and rolling_part(applied) == rolling_part(wanted)
+    is_same = applied is not None and not _restarts_pods(applied, wanted)
     return mark(wanted, found.digest, found.revision) if is_same else wanted
+
+
+def _restarts_pods(before: ReadManifest, after: ReadManifest) -> bool:
+    if gvk_of(before) == contract.COMPONENT:
+        return bool(rolling_part(before) != rolling_part(after))
+    return pod_sets.restarts_pods(before, after)
 
 
 def rolling_part(workload: ReadManifest) -> Json:

@@ -49,10 +49,19 @@ _LENGTH = 12
 
 @dataclass(frozen=True, slots=True)
 class RenderingMark:
-    """The value of the annotation: the revision of the code and the digest of the spec that a workload comes from."""
+    """The value of the annotation: the revision of the code and the digest of the spec that a workload comes from.
+
+    A workload of the Go operator whose component changes at the move has two digests with a dot between: that of the
+    component as its graph writes it, then as it was found.
+    """
 
     revision: int
     digest: str
+
+    @property
+    def digests(self) -> list[str]:
+        """The digest, or both."""
+        return self.digest.split(".")
 
     def __str__(self) -> str:
         """`1.0a1b2c3d4e5f`."""

@@ -10,6 +10,7 @@ from hooks.ground.k8s.pod_sets import (
     count_wanted_pods,
     place_in_workload,
     pods_by_role,
+    restarts_pods,
     rolling_part,
     template_of,
     wanted_replicas,
@@ -35,16 +36,27 @@ def deployment(replicas: int, running: int) -> Manifest:
     return workload(kinds.DEPLOYMENT, {"replicas": running}, replicas=replicas, template=template())
 
 
+def with_pods(workload: Manifest, **fields: Any) -> Manifest:
+    """The workload, whose one template has these fields too."""
+    found = workload["spec"]["template"]
+    changed = {**found, "spec": {**found["spec"], **fields}}
+    return {**workload, "spec": {**workload["spec"], "template": changed}}
+
+
 def groups(replicas: int, size: int, image: str = "w", running: int = 0) -> Manifest:
     pods = {"size": size, "leaderTemplate": template("l"), "workerTemplate": template(image)}
     return workload(kinds.LEADER_WORKER_SET, {"replicas": running}, replicas=replicas, leaderWorkerTemplate=pods)
 
 
-def cliques(single: int, grouped: int, times: int, **more: Any) -> Manifest:
-    """A clique of its own, and one in a scaling group."""
+def cliques(single: int, grouped: int, times: int, *, images: tuple[str, str] = ("a", "b"), **more: Any) -> Manifest:
+    """A clique of its own, and one in a scaling group; `more` is of their pods."""
     items = [
-        {"name": name, "labels": {"of": name}, "spec": {"replicas": count, "podSpec": template(name)["spec"], **more}}
-        for name, count in (("a", single), ("b", grouped))
+        {
+            "name": name,
+            "labels": {"of": name},
+            "spec": {"replicas": count, "podSpec": {**template(image)["spec"], **more}},
+        }
+        for name, count, image in (("a", single, images[0]), ("b", grouped, images[1]))
     ]
     scaled = [{"name": "g", "cliqueNames": ["b"], "replicas": times}]
     return workload(kinds.POD_CLIQUE_SET, template={"cliques": items, "podCliqueScalingGroups": scaled})
@@ -83,11 +95,29 @@ def test_wanted_and_running_pods_are_counted(found: Manifest, wanted: int, runni
         (deployment(3, 3), deployment(5, 5), 0),
         (groups(2, 4, running=2), groups(2, 4, image="new"), 8),
         (groups(2, 4, running=2), groups(1, 4), 4),
-        (cliques(1, 1, times=3), cliques(1, 1, times=3, priority=1), 4),
+        (cliques(1, 1, times=3), cliques(1, 1, times=3, nodeName="n"), 4),
+        (cliques(1, 1, times=3), cliques(1, 1, times=3, images=("new", "b")), 1),
+        (cliques(1, 1, times=3), cliques(1, 1, times=3, images=("a", "new")), 3),
+        (cliques(1, 1, times=3), cliques(1, 1, times=3, restartPolicy="Always"), 0),
+        (cliques(1, 1, times=3), cliques(1, 1, times=3, dnsPolicy="ClusterFirst"), 4),
+        (deployment(3, 3), with_pods(deployment(3, 3), dnsPolicy="ClusterFirst"), 0),
         (cliques(1, 1, times=3), cliques(2, 1, times=3), 0),
         (job(1, 1), job(2, 2), 0),
     ],
-    ids=["to zero", "up", "template of groups", "fewer groups", "template of cliques", "clique scaled", "job"],
+    ids=[
+        "to zero",
+        "up",
+        "template of groups",
+        "fewer groups",
+        "template of cliques",
+        "one clique",
+        "clique of a scaling group",
+        "default that Grove fills in",
+        "default that nothing fills in",
+        "default that the API server fills in",
+        "clique scaled",
+        "job",
+    ],
 )
 def test_update_restarts_or_ends_running_pods_of_every_replica(
     before: Manifest, after: Manifest, restarts: int
@@ -159,6 +189,24 @@ def test_other_replicas_change_nothing_but_the_number_of_pods(one: Manifest, oth
     assert with_replicas_of(one, other) == {**other, "status": one["status"]}
     assert rolling_part(one) == rolling_part(other)
     assert count_wanted_pods(one) < count_wanted_pods(with_replicas_of(one, other))
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        (deployment(1, 1), with_pods(deployment(1, 1), dnsPolicy="ClusterFirst"), False),
+        (deployment(1, 1), with_pods(deployment(1, 1), dnsPolicy="Default"), True),
+        (groups(1, 2), groups(1, 2), False),
+        (groups(1, 2), groups(1, 3), True),
+        (cliques(1, 1, times=1), cliques(2, 1, times=2), False),
+        (cliques(1, 1, times=1), cliques(1, 1, times=1, dnsPolicy="ClusterFirst"), True),
+    ],
+    ids=["default", "other value", "same groups", "larger groups", "scaled cliques", "default of cliques"],
+)
+def test_default_that_is_written_out_restarts_pods_where_nothing_fills_it_in(
+    before: Manifest, after: Manifest, expected: bool
+) -> None:
+    assert restarts_pods(before, after) is expected
 
 
 def test_replicas_of_cliques_are_no_part_of_the_template() -> None:

@@ -5,6 +5,7 @@ import pytest
 from hooks.ground import contract
 from hooks.ground.k8s.types import Json
 from hooks.wire.policy.rendering_mark import (
+    FOREIGN_REVISION,
     RENDERING_REVISION,
     RenderingMark,
     digest_component,
@@ -102,3 +103,9 @@ def test_unreadable_mark_is_none(text: str) -> None:
 
 def test_workload_without_annotations_has_no_mark() -> None:
     assert read_mark({"metadata": {}}) is None
+
+
+def test_mark_of_a_component_that_is_still_to_be_changed_has_two_digests() -> None:
+    found = read_mark(mark({"metadata": {"name": "w"}}, "abc.def", FOREIGN_REVISION))
+    assert found is not None
+    assert found.digests == ["abc", "def"]

@@ -23,8 +23,8 @@ from hooks.tools.operating.migration.found import Found
 from hooks.tools.operating.migration.steps import Change, OwnerReference
 from hooks.wire.metacontroller.controllers import Strategy, strategy_of
 from hooks.wire.policy.new_defaults import MARKED
-from hooks.wire.policy.rendering_mark import FOREIGN_REVISION, RenderingMark, read_mark
-from hooks.wire.world.objects import World
+from hooks.wire.policy.rendering_mark import FOREIGN_REVISION, RenderingMark, digest_component, read_mark
+from hooks.wire.world.objects import ObjectId, World
 from hooks.wire.world.ownership import controller_reference
 
 
@@ -66,8 +66,9 @@ def judge(parent: ReadManifest, claims: Claims, found: Found, facts: Facts, *, f
     first = asking.ask(parent, unmarked, adopted)
     generations = _find_generations(parent, objects)
     changes = {
-        key: _decide(change, objects[key], first.wanted.get(key), generations=generations, found=found)
+        key: _mark_for_both(decided, parent, found)
         for key, change in adopted.items()
+        for decided in [_decide(change, objects[key], first.wanted.get(key), generations=generations, found=found)]
     }
     marked = asking.change(parent, objects, changes)
     second = first if first.is_silent else ask(parent, marked, facts)
@@ -204,6 +205,15 @@ def _adopt(live: ReadManifest, parent: ReadManifest, found: Found) -> Change:
         return Change(owner=controller_reference(parent), beside=tuple(refer_beside(one) for one in named))
     is_updated = strategy_of(gvk_of(parent), gvk_of(live)) is not Strategy.ON_DELETE
     return Change(owner=controller_reference(parent), is_recorded=is_updated and not find_obstacle(live))
+
+
+def _mark_for_both(change: Change, component: ReadManifest, found: Found) -> Change:
+    """The change with a mark that also holds while the component is as it is, before its graph has changed it."""
+    live = found.world.find(ObjectId.of(component))
+    if not change.mark or live is None or gvk_of(component) != contract.COMPONENT:
+        return change
+    digest = digest_component(live["spec"])
+    return change if change.mark.endswith(f".{digest}") else replace(change, mark=f"{change.mark}.{digest}")
 
 
 def _mark(change: Change, live: ReadManifest, wanted: Manifest) -> Change:

@@ -16,7 +16,7 @@ from hooks.tools.operating.migration.changes import find_obstacle, find_patch, m
 from hooks.tools.operating.migration.claims import Claims, describe_holder
 from hooks.tools.operating.migration.first_sync import Key
 from hooks.tools.operating.migration.found import Found
-from hooks.tools.operating.migration.restarts import count_restarts, count_stops, describe_differences
+from hooks.tools.operating.migration.restarts import count_restarts, count_stops, describe_differences, digest_pods
 from hooks.tools.operating.migration.steps import Action, Change, Phase, Step
 from hooks.tools.operating.migration.upstream import graph_of
 from hooks.wire.policy.new_defaults import MARKED
@@ -166,6 +166,7 @@ def _plan_adoption(case: Case, key: Key, live: ReadManifest) -> Step:
         starts=max(change_of_size, 0),
         stops=count_stops(live, updated) if is_workload and not is_replaced else 0,
         change=change,
+        pods=digest_pods(live) if change.is_recorded else "",
     )
     return replace(step, awaits_pods=key in case.serving)
 

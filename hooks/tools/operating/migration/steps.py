@@ -81,7 +81,8 @@ class Step:
 
     `change` is None for a step that changes no metadata: a deletion, a storage version, an object that is left.
     `awaits_pods`: the object is a component whose pods are ready, and which must say so before it is changed. `graph`
-    is the name of the object's graph, empty if that is not known.
+    is the name of the object's graph, empty if that is not known. `pods` is a digest of what the object's pods are made
+    from: the step is only right while they are made from the same. It is empty if that does not matter.
     """
 
     kind: GroupVersionKind
@@ -97,6 +98,7 @@ class Step:
     change: Change | None = None
     awaits_pods: bool = False
     graph: str = ""
+    pods: str = ""
 
     @property
     def title(self) -> str:

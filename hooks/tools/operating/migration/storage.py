@@ -9,6 +9,7 @@ Source: Kubernetes, "Versions in CustomResourceDefinitions", Upgrade existing ob
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from functools import partial
 from http import HTTPStatus
 
 from hooks.ground import contract
@@ -18,6 +19,7 @@ from hooks.server.clients.api_server import Refused
 from hooks.tools.operating.cluster import Cluster
 from hooks.tools.operating.doctor.remedies import MIGRATE
 from hooks.tools.operating.foreign_owners import find_foreign_owned, getter
+from hooks.tools.operating.migration.conflicts import Pause, retry_conflicts
 from hooks.tools.operating.migration.definitions import DEFINITION, find_status_patch
 from hooks.tools.operating.migration.upstream import title_of
 from hooks.wire.metacontroller.controllers import OUR_KINDS
@@ -25,10 +27,8 @@ from hooks.wire.metacontroller.controllers import OUR_KINDS
 SETTLE_SECONDS = 10.0
 """How long all API servers may take to learn which version a CRD stores. Before, a write keeps the old version."""
 
-_ATTEMPTS = 5
-
-Pause = Callable[[float], None]
 Tell = Callable[[str], None]
+FindPatch = Callable[[ReadManifest], dict[str, Json]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,17 +89,17 @@ def store_all(cluster: Cluster, plan: Iterable[Definition], tell: Tell, pause: P
     work = [one for one in plan if one.is_work]
     moving = [one for one in work if one.foreign and _try_all(cluster, one, tell)]
     for one in moving:
-        _change(cluster, one, find_storage_patch)
+        _change(cluster, one, find_storage_patch, pause)
     if moving:
         tell(f"the CRDs store {contract.VERSION} now; waiting {SETTLE_SECONDS:g} s until all API servers know")
         pause(SETTLE_SECONDS)
-    stored = [one for one in moving if _store(cluster, one, tell)]
+    stored = [one for one in moving if _store(cluster, one, tell, pause)]
     is_whole = len(stored) == sum(bool(one.foreign) for one in work)
     dropping = [one for one in work if one.drops and is_whole]
     if dropping and (obstacle := find_drop_obstacle(cluster)):
         raise Refused(f"the CRDs go on serving {contract.BETA_VERSION}: {obstacle}", HTTPStatus.CONFLICT)
     for one in dropping:
-        if _change(cluster, one, find_serving_patch):
+        if _change(cluster, one, find_serving_patch, pause):
             tell(f"{one.name}: {contract.VERSION} alone is served")
     return is_whole
 
@@ -141,7 +141,7 @@ def _read_each(cluster: Cluster, definition: Definition) -> tuple[list[ReadManif
     return objects, failures
 
 
-def _store(cluster: Cluster, definition: Definition, tell: Tell) -> bool:
+def _store(cluster: Cluster, definition: Definition, tell: Tell, pause: Pause) -> bool:
     """Write each object of a kind, then let the CRD forget the other versions; whether all objects were stored."""
     count, is_whole = 0, True
     for one in cluster.read_all(definition.kind):
@@ -151,7 +151,7 @@ def _store(cluster: Cluster, definition: Definition, tell: Tell) -> bool:
             is_whole = False
             tell(f"{title_of(definition.kind, one)} was not stored: {why}. Run the command again")
     if is_whole:
-        _change(cluster, definition, find_status_patch, subresource="status")
+        _change(cluster, definition, find_status_patch, pause, subresource="status")
     rest = f"all are stored as {contract.VERSION}" if is_whole else "the others are stored as before"
     tell(f"{definition.name}: {count} of {definition.objects} objects were written; {rest}")
     return is_whole
@@ -195,24 +195,23 @@ def _serves(definition: ReadManifest) -> bool:
 def _change(
     cluster: Cluster,
     definition: Definition,
-    find_patch: Callable[[ReadManifest], dict[str, Json]],
+    find_patch: FindPatch,
+    pause: Pause,
+    *,
     subresource: str = "",
 ) -> bool:
     """Change a CRD as the function says of it; whether anything was to be changed."""
-    for attempt in range(_ATTEMPTS):
-        live = cluster.find(DEFINITION, definition.name)
-        patch = find_patch(live) if live is not None else {}
-        if live is None or not patch:
-            return False
-        try:
-            header = {"apiVersion": DEFINITION.api_version, "kind": DEFINITION.kind}
-            cluster.patch({**header, **live}, patch, subresource=subresource)
-        except Refused as refused:
-            if refused.status != HTTPStatus.CONFLICT or attempt == _ATTEMPTS - 1:
-                raise
-            continue
-        return True
-    raise AssertionError("the last attempt returns or raises")
+    return retry_conflicts(partial(_change_once, cluster, definition, find_patch, subresource), pause)
+
+
+def _change_once(cluster: Cluster, definition: Definition, find_patch: FindPatch, subresource: str) -> bool:
+    live = cluster.find(DEFINITION, definition.name)
+    patch = find_patch(live) if live is not None else {}
+    if live is None or not patch:
+        return False
+    header = {"apiVersion": DEFINITION.api_version, "kind": DEFINITION.kind}
+    cluster.patch({**header, **live}, patch, subresource=subresource)
+    return True
 
 
 def _write(cluster: Cluster, found: ReadManifest, *, is_trial: bool = False) -> tuple[bool, str]:
