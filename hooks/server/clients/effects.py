@@ -39,6 +39,7 @@ WAIT_SECONDS, DEADLINE_SECONDS = 2.0, 30.0
 """How long a sync waits for its effects, and how long all of them may take."""
 MOST_UNDER_WAY = 8
 """Objects of a process whose effects are being carried out."""
+_BUSY = "earlier effects are still being carried out, because the API server is slow"
 MAX_EVENTS = 20
 """The most Events that one sync sends."""
 
@@ -76,30 +77,39 @@ class EffectsInTime:
     _lock: threading.Lock = field(default_factory=threading.Lock, init=False)
 
     def __call__(self, effects: tuple[Effect, ...], source: EffectSource) -> tuple[EffectResult, ...]:
-        """The outcome of each effect, `not-yet` while it is being carried out; raises what `carry_out` raises."""
+        """The outcome of each effect, `not-yet` while it is being carried out; raises what `carry_out` raises.
+
+        What may not begin has failed: a later sync returns it again, but for Events.
+        """
         with self._lock:
             may_begin = source.parent not in self.under_way and len(self.under_way) < MOST_UNDER_WAY
             if may_begin:
                 self.under_way.add(source.parent)
-        if may_begin:
-            ended: Future[tuple[EffectResult, ...]] = Future()
-            threading.Thread(target=self._run, args=(ended, effects, source), name="effects", daemon=True).start()
-            try:
-                return ended.result(self.wait_seconds)
-            except TimeoutError:
-                ended.add_done_callback(_log_late)
+        if not may_begin:
+            return tuple(EffectResult(effect=one, outcome=EffectOutcome.FAILED, reason=_BUSY) for one in effects)
+        ended: Future[tuple[EffectResult, ...]] = Future()
+        threading.Thread(target=self._run, args=(ended, effects, source), name="effects", daemon=True).start()
+        try:
+            return ended.result(self.wait_seconds)
+        except TimeoutError:
+            ended.add_done_callback(_log_late)
         return tuple(EffectResult(effect=effect, outcome=EffectOutcome.NOT_YET) for effect in effects)
 
     def _run(
         self, ended: "Future[tuple[EffectResult, ...]]", effects: tuple[Effect, ...], source: EffectSource
     ) -> None:
+        bug: Exception | None = None
+        results: tuple[EffectResult, ...] = ()
         try:
-            ended.set_result(self.carry_out(effects, source))
+            results = self.carry_out(effects, source)
         except Exception as error:  # the caller raises it
-            ended.set_exception(error)
-        finally:
-            with self._lock:
-                self.under_way.discard(source.parent)
+            bug = error
+        with self._lock:
+            self.under_way.discard(source.parent)
+        if bug is not None:
+            ended.set_exception(bug)
+        else:
+            ended.set_result(results)
 
 
 def _log_late(ended: "Future[tuple[EffectResult, ...]]") -> None:
