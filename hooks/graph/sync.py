@@ -30,7 +30,7 @@ from hooks.graph.report.progress import (
 )
 from hooks.graph.report.serving import judge_serving
 from hooks.graph.report.serving_reasons import SERVING
-from hooks.graph.report.sharing import describe_sharing
+from hooks.graph.report.sharing import describe_sharing, find_sharing
 from hooks.graph.report.status import GraphReason, Previous, report, report_failure
 from hooks.graph.seen.observe import ObservedGraph, observe, without_progress
 from hooks.graph.spec.namespace_prefix import find_looking, name_seen
@@ -249,8 +249,10 @@ def _measure(
     if seen.longer or seen.seeing:
         graph, _ = read_valid(grounds.parent_key, seen.installed, seen.live_path, seen.grove.set_name)
         looking = find_looking(graph, children) if seen.longer else ()
-        progress = replace(progress, sharing=describe_sharing(looking, seen.longer, seen.seeing))
-        children = name_seen(children, plan.name, seen.longer) if looking else children
+        sharing, before = describe_sharing(looking, seen.longer, seen.seeing), find_sharing({"status": request.status})
+        is_ending = before and not sharing and progress.unready  # pods of before still run
+        progress = replace(progress, sharing=(before,) if is_ending else sharing)
+        children = name_seen(children, plan.name, seen.longer) if looking or is_ending else children
     return _Planned(plan=plan, suffix=generation.suffix, children=children, restart=restart, progress=progress)
 
 

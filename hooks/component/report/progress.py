@@ -92,7 +92,11 @@ def measure_progress(plan: ComponentPlan, built: Built, seen: ObservedComponent,
         },
         applied=applied,
         of_workloads=tuple(filter(None, judged.values())),
-        remarks=tuple(remark for wanted, live in pairs for remark in _remark(wanted, live)),
+        remarks=tuple(
+            remark
+            for wanted, live in pairs
+            for remark in _remark(wanted, live, is_as_wanted=judged[name_of(wanted)] is None)
+        ),
         is_unconfirmed=plan.groups is not None and any(not reports_generation(live) for _, live in pairs),
         is_current=all(state.is_current for state in states.values()),
         is_rolling=any(has_old_pods(live) for _, live in pairs),
@@ -222,14 +226,17 @@ def _belongs_to(pod: ReadManifest, live: ReadManifest) -> bool:
     return labels_of(pod).get(LABEL_SET) == name_of(live)
 
 
-def _remark(wanted: Manifest, live: ReadManifest) -> Iterator[str]:
-    """Sentences about changes that cannot be applied to a live workload."""
+def _remark(wanted: Manifest, live: ReadManifest, *, is_as_wanted: bool) -> Iterator[str]:
+    """Sentences about changes that cannot be applied to a live workload.
+
+    `is_as_wanted`: no change of ours is on its way, so what it has besides is another writer's.
+    """
     named = f"{wanted['kind']} {name_of(wanted)}"
     if contract.ANNOTATION_LAST_APPLIED not in annotations_of(live):
         yield f"{named}: {_UNMANAGED}"
     found = {pods.role: pods.pod_spec for pods in pods_by_role(live)}
     for pods in pods_by_role(wanted):
-        if added := _find_added(pods.pod_spec, found.get(pods.role) or {}):
+        if is_as_wanted and (added := _find_added(pods.pod_spec, found.get(pods.role) or {})):
             yield f"{named}: its pods also have {', '.join(added)}, which another writer added; it stays"
         names = _init_containers(pods.pod_spec)
         stored = _stored_order(names, _init_containers(found.get(pods.role) or {}))

@@ -17,7 +17,7 @@ _WHY = "releases before 1.6.1 look for workers in every Dynamo namespace that be
 _RENAME = "or create one of the graphs again with a name that does not begin with the other's"
 
 
-def describe_sharing(looking: tuple[str, ...], longer: tuple[str, ...], seeing: Iterable[str]) -> tuple[str, ...]:
+def describe_sharing(looking: tuple[str, ...], longer: tuple[str, ...], seeing: tuple[str, ...]) -> tuple[str, ...]:
     """The sentences about a graph whose services `looking` see the workers of `longer`, and which `seeing` see."""
     told = []
     if looking and longer:
@@ -26,11 +26,11 @@ def describe_sharing(looking: tuple[str, ...], longer: tuple[str, ...], seeing: 
             f"{services} may send requests to the workers of {_name(longer)} too, because {_WHY} - give {services} "
             f"images of 1.6.1 or later, {_RENAME}"
         )
-    told += [
-        f"{_name([graph])} may send its requests to the workers of this graph, because {_WHY} - give frontends and "
-        f"endpoint pickers there images of 1.6.1 or later, {_RENAME}"
-        for graph in seeing
-    ]
+    if seeing:
+        told.append(
+            f"{_name(seeing)} may send requests to the workers of this graph, because {_WHY} - give frontends and "
+            f"endpoint pickers there images of 1.6.1 or later, {_RENAME}"
+        )
     return tuple(told)
 
 

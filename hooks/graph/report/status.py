@@ -17,7 +17,7 @@ from hooks.graph.plan.graph import GraphPlan
 from hooks.graph.report.progress import GraphProgress
 from hooks.graph.report.rollout import describe_rollout, judge_rollout, name_namespaces, report_rollout
 from hooks.graph.report.serving_reasons import SERVING, SERVING_FIELD, ServingReason
-from hooks.graph.report.sharing import build_sharing
+from hooks.graph.report.sharing import build_sharing, find_sharing
 from hooks.graph.seen.grove_names import SET_NAME
 from hooks.graph.seen.observe import ObservedGraph
 from hooks.ground import contract
@@ -86,7 +86,7 @@ def report(
 ) -> dict[str, Json]:
     """The status of a graph that could be rendered; `explained` says by service under Grove why it is not ready."""
     shares = progress.shares
-    waiting = [*_unready_workloads(plan, progress, explained), *_useless_claims(plan)]
+    waiting = [*_unready_workloads(plan, progress, explained), *_useless_claims(plan, progress)]
     # While workloads are not ready either, an object that is just being created tells a reader nothing.
     lacking = [one for one in progress.lacking if not (waiting and one.is_being_created)]
     waiting += [Cause(reason=one.explanation.reason, about=one.deviation.title, why=str(one)) for one in lacking]
@@ -173,7 +173,8 @@ def report_failure(
     unasked = Condition(type=SERVING, status="Unknown", reason=ServingReason.BY_OBJECTS.value, message=_UNPLANNED)
     kept = {key: clean_json(previous.status[key]) for key in _KEPT if previous.status.get(key)}
     valid = judge_spec(problems if reason is GraphReason.INVALID else ())
-    conditions = (ready, *([unasked] if serves else []), applied, valid)
+    shared = build_sharing((found,) if (found := find_sharing({"status": previous.status})) else ())
+    conditions = (ready, *([unasked] if serves else []), applied, valid, *shared)
     return {**_status(GraphState.FAILED, conditions, previous), WORST_NOT_READY: reason.value, **kept}
 
 
@@ -216,7 +217,7 @@ def _find_worst(
         *([NotReadyReason.DIFFERS.value] if progress.applied.contested else []),
         *(
             [NotReadyReason.WAITING_FOR_DEPENDENCY.value]
-            if plan.blocked_by or any(_useless_claims(plan)) or seen.is_namespace_ending
+            if plan.blocked_by or any(_useless_claims(plan, progress)) or seen.is_namespace_ending
             else []
         ),
     ]
@@ -229,7 +230,8 @@ def _remarks(plan: GraphPlan, seen: ObservedGraph) -> list[str]:
     return [*plan.warnings, *plan.claims.warnings, *(plan.mpi_key.warnings if plan.mpi_key else ()), *of_grove]
 
 
-def _useless_claims(plan: GraphPlan) -> Iterator[Cause]:
+def _useless_claims(plan: GraphPlan, progress: GraphProgress) -> Iterator[Cause]:
+    """Claims that a new pod cannot mount; one that is being deleted hurts nobody while all pods, which hold it, run."""
     reason = NotReadyReason.WAITING_FOR_DEPENDENCY
     for name in plan.claims.missing:
         finding, remedy = "it does not exist", "create it, or set create in its entry of spec.pvcs"
@@ -239,7 +241,7 @@ def _useless_claims(plan: GraphPlan) -> Iterator[Cause]:
         remedy = "restore its PersistentVolume, or delete the claim and create it again without its data"
         explanation = Explanation(reason=reason, finding="it is Lost, because its volume is gone", remedy=remedy)
         yield Cause(reason=reason, about=f"PersistentVolumeClaim {name}", why=str(explanation))
-    for name, claim in plan.claims.ending.items():
+    for name, claim in plan.claims.ending.items() if progress.unready else ():
         explanation = Explanation(reason=reason, finding=claim.ending, remedy=claim.remedy)
         yield Cause(reason=reason, about=f"PersistentVolumeClaim {name}", why=str(explanation))
 

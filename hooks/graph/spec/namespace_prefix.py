@@ -7,6 +7,7 @@ that sees others names them in an annotation, because only this graph knows what
 """
 
 from collections.abc import Collection, Iterable, Iterator
+from itertools import islice
 
 from hooks.component.image.runtime_version import (
     RuntimeVersion,
@@ -26,6 +27,8 @@ from hooks.wire.metacontroller.protocol import RelatedRule, SyncRequest
 from hooks.wire.policy import identity
 
 TAKEN, WITHHELD = "true", "false"
+_MOST_SEEN = 500
+"""Graphs that an account names; more would not fit into an annotation."""
 _SEES = contract.ANNOTATION_SEES_WORKERS_OF
 
 
@@ -63,7 +66,7 @@ def observe_longer(request: SyncRequest) -> tuple[str, ...]:
 def observe_seeing(request: SyncRequest) -> tuple[str, ...]:
     """The other graphs whose accounts say that they see the workers of this one."""
     name, accounts = name_of(request.parent), request.related.of(kinds.SERVICE_ACCOUNT)
-    found = (one for one in accounts if name in annotations_of(one).get(_SEES, "").split(","))
+    found = (one for one in accounts if name in str(annotations_of(one).get(_SEES) or "").split(","))
     return tuple(other for other in _graphs_of(map(name_of, found)) if extends(name, other))
 
 
@@ -84,7 +87,7 @@ def find_looking(graph: GraphDeployment, children: Collection[ReadManifest]) -> 
 
 def name_seen(children: Children, graph: str, others: Iterable[str]) -> Children:
     """The children of the graph, whose account names the other graphs whose workers it sees."""
-    names = ",".join(others)
+    names = ",".join(islice(others, _MOST_SEEN))
     return Children(_annotate(child, names) if _is_account(child, graph) else child for child in children)
 
 

@@ -168,7 +168,7 @@ class Conversation:
         """
         left = self.until - self.server.clock()
         if left <= 0:
-            why = f"earlier requests took the {self.seconds:g} s allowed"
+            why = "earlier requests took the time allowed"
             raise Refused(f"{method} {path}: not sent, because {why}", why=why)
         try:
             headers = write_headers(write_bearer(self.server.token_file.read_text().strip()), method, body, form)

@@ -20,6 +20,7 @@ from hooks.ground.settings.facts import Facts
 from hooks.server.clients.api_server import REQUEST_SECONDS, ApiServer, Refused, object_path
 from hooks.server.clients.event_objects import build_event
 from hooks.server.clients.stored_objects import StoredObjects, Unwanted
+from hooks.server.exchange.call_time import seconds_left
 from hooks.server.serving.logs import logger
 from hooks.wire.metacontroller.effects import (
     Effect,
@@ -90,7 +91,7 @@ class EffectsInTime:
         ended: Future[tuple[EffectResult, ...]] = Future()
         threading.Thread(target=self._run, args=(ended, effects, source), name="effects", daemon=True).start()
         try:
-            return ended.result(self.wait_seconds)
+            return ended.result(min(self.wait_seconds, seconds_left()))
         except TimeoutError:
             ended.add_done_callback(_log_late)
         return tuple(EffectResult(effect=effect, outcome=EffectOutcome.NOT_YET) for effect in effects)

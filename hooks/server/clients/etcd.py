@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from http import HTTPStatus
 from urllib.parse import urlsplit
 
+from hooks.server.exchange.call_time import seconds_left
 from hooks.server.exchange.documents import Unreadable, parse_object
 from hooks.server.exchange.http_client import MIB, Allowance, HttpClient, Unanswered, open_client
 from hooks.wire.metacontroller.effects import DropReport, EtcdPrefixDrop
@@ -48,7 +49,7 @@ class EtcdClient:
 
     def _turns(self) -> Iterator[tuple[str, float]]:
         """Each member and its timeout in seconds: an equal part of the time that is left."""
-        until = self.clock() + self.deadline_seconds
+        until = self.clock() + min(self.deadline_seconds, seconds_left())
         for index, url in enumerate(self.urls):
             yield url, max(0.05, (until - self.clock()) / (len(self.urls) - index))
 

@@ -2,7 +2,7 @@
 
 from datetime import datetime, timedelta
 
-from hooks.ground.k8s.deletion import why_deleting
+from hooks.ground.k8s.deletion import find_finalizers, is_of_kubernetes, why_deleting
 from hooks.ground.k8s.types import ReadManifest, gvk_of, name_of, plural_of
 from hooks.tools.operating.doctor.facts import InstallationFacts
 from hooks.tools.operating.doctor.finding import Finding, describe, warning
@@ -12,7 +12,7 @@ _PATIENCE = timedelta(minutes=5)
 
 
 def check_deletions(facts: InstallationFacts) -> list[Finding]:
-    """A warning for each such object; Metacontroller's finalizers are judged with its controllers."""
+    """A warning for each such object; finalizers of Metacontroller and of Kubernetes are not another program's."""
     return [
         warning(describe(one), f"{why_deleting(one)}; nothing new can have its name until it is gone", _remedy(one))
         for one in facts.parents
@@ -21,8 +21,8 @@ def check_deletions(facts: InstallationFacts) -> list[Finding]:
 
 
 def _is_stuck(parent: ReadManifest, now: datetime) -> bool:
-    since, finalizers = parent["metadata"].get("deletionTimestamp"), parent["metadata"].get("finalizers") or ()
-    is_held = any(not name.startswith(FINALIZER_PREFIX) for name in finalizers)
+    since = parent["metadata"].get("deletionTimestamp")
+    is_held = any(not is_of_kubernetes(one) and not one.startswith(FINALIZER_PREFIX) for one in find_finalizers(parent))
     return bool(since) and is_held and now - datetime.fromisoformat(str(since)) > _PATIENCE
 
 
