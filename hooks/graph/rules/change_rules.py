@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 
 from hooks.component.rules.validate import read_backend, validate_change
 from hooks.graph.plan.path import may_take_grove
+from hooks.graph.seen.live_path import GraphPath, read_reported_path
 from hooks.ground.k8s import kinds
 from hooks.ground.k8s.types import Json, ReadManifest
 from hooks.ground.problems import SPEC, Key, Problem
@@ -29,10 +30,9 @@ def find_graph_changes(new: GraphDeployment, old: ReadManifest, review: Review) 
     problems = (
         *engine.problems,
         *_find_flipped_nodes(new.spec.services, before),
-        *_find_changed_services(new.spec.services, before),
         *_find_changed_least(new.spec.services, before),
         *_find_changed_topology(review.new, old),
-        *(_find_fixed_nodes(new.spec.services, old) if may_take_grove(new.metadata.annotations) else ()),
+        *(_find_fixed_by_grove(new.spec.services, old) if may_take_grove(new.metadata.annotations) else ()),
     )
     if not may_change_replicas(review.user, new, review):
         problems = (*problems, *_find_changed_replicas(new.spec.services, before))
@@ -57,13 +57,6 @@ def _find_flipped_nodes(new: Mapping[str, ComponentSpec], old: Mapping[str, Json
             yield rules.NODE_TOPOLOGY.at(SPEC / "services" / Key(name))
 
 
-def _find_changed_services(new: Mapping[str, Json], old: Mapping[str, Json]) -> Iterator[Problem]:
-    changes = ((rules.SERVICES_ADDED, new.keys() - old.keys()), (rules.SERVICES_REMOVED, old.keys() - new.keys()))
-    texts = [text.format(names=f"[{' '.join(sorted(names))}]") for text, names in changes if names]
-    if texts:
-        yield rules.SERVICE_TOPOLOGY.at(SPEC / "services", changes=", ".join(texts))
-
-
 def _find_changed_least(new: Mapping[str, ComponentSpec], old: Mapping[str, Json]) -> Iterator[Problem]:
     """Services whose least number of replicas changes, which Grove never does."""
     for name, spec in sorted(new.items()):
@@ -79,6 +72,16 @@ def _find_changed_topology(new: ReadManifest, old: ReadManifest) -> Iterator[Pro
     for name in sorted(services.keys() & before.keys()):
         if _read_topology(services[name]) != _read_topology(before[name]):
             yield topology.TOPOLOGY_CHANGE_OF_SERVICE.at(SPEC / "services" / Key(name) / "topologyConstraint")
+
+
+def _find_fixed_by_grove(new: Mapping[str, ComponentSpec], old: ReadManifest) -> Iterator[Problem]:
+    """What Grove keeps of a graph that runs under it, as the old status says."""
+    before = _read_services(old)
+    changes = (("added", new.keys() - before.keys()), ("removed", before.keys() - new.keys()))
+    said = [f"{change}: {', '.join(sorted(names))}" for change, names in changes if names]
+    if said and read_reported_path(old.get("status")) is GraphPath.GROVE:
+        yield rules.GROVE_SERVICES.at(SPEC / "services", changes="; ".join(said))
+    yield from _find_fixed_nodes(new, old)
 
 
 def _find_fixed_nodes(new: Mapping[str, ComponentSpec], old: ReadManifest) -> Iterator[Problem]:
