@@ -124,6 +124,8 @@ ANNOTATION_GANG = "scheduling.k8s.io/group-name"
 ANNOTATION_GANG_QUEUE = "scheduling.volcano.sh/queue-name"
 """Of a LeaderWorkerSet: the queue of the PodGroups that LeaderWorkerSet makes for it."""
 ANNOTATION_IMMUTABLE_HASH = "nvidia.com/immutable-fields-hash"
+ANNOTATION_KEPT_RELEASES = "nvidia.com/dynamo-hooks-kept-releases"
+"""Of a PodCliqueSet: by service the release that it keeps while the tag of its image names none."""
 ANNOTATION_LAST_APPLIED = "metacontroller.k8s.io/last-applied-configuration"
 LABEL_CONTROLLER_UID = "controller-uid"
 

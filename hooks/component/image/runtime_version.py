@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from hooks.component.image.names import has_foreign_version, image_of, split_image
+from hooks.ground.contract import MAIN_CONTAINER
 from hooks.ground.k8s.types import Json
 from hooks.language.api.component_spec import ComponentSpec
 
@@ -77,6 +78,23 @@ def resolve_runtime_version(spec: ComponentSpec) -> RuntimeVersion | None:
     if index is not None:
         return _read_version(spec, spec.extra_pod_spec["initContainers"][index])
     return _read_version(spec, spec.main_container)
+
+
+def read_release(spec: Mapping[str, Json]) -> RuntimeVersion | None:
+    """The release that a component with that spec runs, as JSON of any shape; None if it is unknown."""
+    pod, override = spec.get("extraPodSpec"), spec.get("runtimeVersionOverride")
+    return resolve_runtime_version(
+        ComponentSpec.model_construct(
+            extra_pod_spec=pod if isinstance(pod, Mapping) else {},
+            runtime_version_override=override if isinstance(override, str) else "",
+        )
+    )
+
+
+def read_release_of_pods(pod: Mapping[str, Json]) -> RuntimeVersion | None:
+    """The release that the images of live pods with that spec name; None if they name none."""
+    main = next((one for one in pod.get("containers") or () if one.get("name") == MAIN_CONTAINER), {})
+    return read_release({"extraPodSpec": {**pod, "mainContainer": main}})
 
 
 def find_runtime_container(spec: ComponentSpec) -> int | None:

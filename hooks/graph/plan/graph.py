@@ -39,6 +39,7 @@ from hooks.ground.problems import SPEC, FieldPath, Joined, Key, Problem
 from hooks.ground.settings import Settings
 from hooks.language.api.graph import GraphDeployment
 from hooks.language.rules.graph import NO_ORCHESTRATOR, PRIORITY_CLASS_GROVE, PRIORITY_CLASS_IDLE
+from hooks.language.rules.slips import KEPT_RELEASE
 from hooks.wire.metacontroller.controllers import can_use_leader_worker_sets
 
 PRIORITY_READERS = frozenset({KAI_SCHEDULER, contract.VOLCANO_SCHEDULER})
@@ -122,7 +123,10 @@ def plan_graph(
         accounts=accounts,
         picker=plan_picker(graph),
         model_services=plan_model_services(graph),
-        warnings=tuple(_warn(graph, path, components, grove, restarts=restarts, generation=generation)),
+        warnings=(
+            *_find_kept_releases(seen),
+            *_warn(graph, path, components, grove, restarts=restarts, generation=generation),
+        ),
         notes=(
             path.note,
             *_waiting(path.blocked_by),
@@ -149,6 +153,11 @@ def _warn(
     yield from _find_kept(graph)
     if generation.remark:
         yield generation.remark
+
+
+def _find_kept_releases(seen: ObservedGraph) -> Iterator[str]:
+    for service, release in sorted(seen.kept_releases.items()):
+        yield KEPT_RELEASE.at(SPEC / "services" / Key(service) / "runtimeVersionOverride", release=release).text
 
 
 def _find_kept(graph: GraphDeployment) -> tuple[str, ...]:

@@ -33,6 +33,11 @@ NO_RELEASE = _slip(
     "{path}: the tag of {image!r} names no release of Dynamo, so the component gets the defaults of 0.9; write its "
     "release into {field}, such as 1.5.0",
 )
+KEPT_RELEASE = _slip(
+    "kept-release",
+    "{path}: the tag of the image names no release of Dynamo, so {release} stays, which ran before; correct the tag, "
+    "or write the release of the image here",
+)
 NEWER_RELEASE = _slip(
     "newer-release",
     "{path}: the tag of {image!r} is above {newest}, the newest release of Dynamo that is known here, so the component "

@@ -10,7 +10,7 @@ LEAST = "spec.services[main].minAvailable is immutable and cannot be changed aft
 
 GROUP = {"componentKind": "PodCliqueScalingGroup", "componentName": "g-0-main", "replicas": 1, "updatedReplicas": 1}
 UNDER_GROVE = {"services": {"main": GROUP}}
-UNDER_COMPONENTS = {"services": {"main": {"componentKind": "Deployment", "componentName": "g-main"}}}
+UNDER_COMPONENTS = {"services": {"main": {**GROUP, "componentKind": "Deployment", "componentName": "g-main"}}}
 ONE, TWO, OTHER = {"main": {}}, {"main": {}, "frontend": {}}, {"main": {}, "cache": {}}
 
 
