@@ -59,6 +59,31 @@ def every_worker_is_seen(world: World, step: Step) -> Iterator[str]:
         yield f"{_names(frontends)} do not see {_names(hidden)}"
 
 
+def typo_leaves_no_generation(world: World, step: Step) -> Iterator[str]:
+    """Workers stay in generations where all tags that name a release are of one that sees them, whatever others say.
+
+    Whoever deletes a component, or the PodCliqueSet, takes away what says which release ran before.
+    """
+    if "typo" not in world.road.edits:
+        return
+    ledger, graph = world.ledger, world.graph
+    for change in step.changes:
+        pod = change.new
+        if pod is None:
+            ledger.began_anew |= change.ref.kind in {contract.COMPONENT.kind, kinds.POD_CLIQUE_SET.kind}
+        elif change.old is None and pod["kind"] == kinds.POD.kind and _type_of(pod) in _WORKERS:
+            service, suffix = labels_of(pod)[contract.LABEL_COMPONENT], suffix_of(pod)
+            ledger.began_anew |= suffix in BY_HAND
+            if not suffix and service in ledger.in_generations and not ledger.began_anew:
+                yield f"pod {pod['metadata']['name']} has no generation, as those before it had"
+            services = graph["spec"]["services"] if graph else {}
+            is_whole = world.list_kind(kinds.POD_CLIQUE_SET) or len(world.list_kind(contract.COMPONENT)) == len(
+                services
+            )
+            if suffix and is_whole:
+                ledger.in_generations.add(service)
+
+
 def complete_generation_outlasts_the_next(world: World, step: Step) -> Iterator[str]:
     """Workers whose generation is complete stay so until each of them had a ready pod of the next one.
 
