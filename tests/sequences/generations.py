@@ -68,14 +68,15 @@ def typo_leaves_no_generation(world: World, step: Step) -> Iterator[str]:
         return
     ledger, graph = world.ledger, world.graph
     for change in step.changes:
-        pod = change.new
-        if pod is None:
+        new = change.new
+        if new is None:
             ledger.began_anew |= change.ref.kind in {contract.COMPONENT.kind, kinds.POD_CLIQUE_SET.kind}
-        elif change.old is None and pod["kind"] == kinds.POD.kind and _type_of(pod) in _WORKERS:
-            service, suffix = labels_of(pod)[contract.LABEL_COMPONENT], suffix_of(pod)
-            ledger.began_anew |= suffix in BY_HAND
+        elif new["kind"] == contract.GRAPH.kind:
+            ledger.began_anew |= contract.WORKER_SUFFIX in canonical_json(new["spec"])
+        elif change.old is None and new["kind"] == kinds.POD.kind and _type_of(new) in _WORKERS:
+            service, suffix = labels_of(new)[contract.LABEL_COMPONENT], suffix_of(new)
             if not suffix and service in ledger.in_generations and not ledger.began_anew:
-                yield f"pod {pod['metadata']['name']} has no generation, as those before it had"
+                yield f"pod {new['metadata']['name']} has no generation, as those before it had"
             services = graph["spec"]["services"] if graph else {}
             is_whole = world.list_kind(kinds.POD_CLIQUE_SET) or len(world.list_kind(contract.COMPONENT)) == len(
                 services

@@ -91,6 +91,17 @@ def read_release(spec: Mapping[str, Json]) -> RuntimeVersion | None:
     )
 
 
+def lacks_release(spec: Mapping[str, Json]) -> bool:
+    """Whether the spec of a component names no release; not of an endpoint picker, which is written by its release."""
+    is_picker = spec.get("componentType") == "epp"
+    return not is_picker and not spec.get("runtimeVersionOverride") and read_release(spec) is None
+
+
+def with_release(spec: Mapping[str, Json], release: str) -> dict[str, Json]:
+    """The spec of a component as if its user had written that release."""
+    return {**spec, "runtimeVersionOverride": release}
+
+
 def read_release_of_pods(pod: Mapping[str, Json]) -> RuntimeVersion | None:
     """The release that the images of live pods with that spec name; None if they name none."""
     main = next((one for one in pod.get("containers") or () if one.get("name") == MAIN_CONTAINER), {})

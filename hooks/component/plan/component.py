@@ -37,6 +37,7 @@ from hooks.ground.settings import Settings, Switch
 from hooks.language.api.component import ComponentDeployment, ComponentDeploymentSpec
 from hooks.language.api.component_spec import ComponentSpec, Ingress
 from hooks.language.rules import component as component_rules
+from hooks.language.rules.slips import KEPT_RELEASE
 from hooks.language.rules.spec import ISTIO_MISSING, NO_ISTIO
 from hooks.wire.policy.identity import discovery_account, mpi_secret
 
@@ -134,6 +135,7 @@ def plan_component(component: ComponentDeployment, seen: ObservedComponent, sett
         exposure=exposure,
         projection=project(spec, subject.dynamo_namespace),
         warnings=(
+            *_find_kept_release(spec),
             *warnings,
             *(key.warnings if key else ()),
             *find_beta_warnings(contract.COMPONENT, component.metadata.annotations, write_nodes(spec.node_count)),
@@ -144,6 +146,11 @@ def plan_component(component: ComponentDeployment, seen: ObservedComponent, sett
             f"runtime {resolve_runtime_version(spec) or 'of unknown release'}",
         ),
     )
+
+
+def _find_kept_release(spec: ComponentSpec) -> Iterator[str]:
+    if release := spec.annotations.get(contract.ANNOTATION_KEPT_RELEASE):
+        yield KEPT_RELEASE.at(SPEC / "runtimeVersionOverride", release=release).text
 
 
 def images_of(spec: ComponentSpec) -> Iterator[str]:

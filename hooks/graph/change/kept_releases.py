@@ -7,23 +7,24 @@ next sync reads it there. Under Grove it is in the images of the cliques, and th
 
 from collections.abc import Mapping
 
-from hooks.component.image.runtime_version import read_release, read_release_of_pods
-from hooks.component.spec.subject import ComponentType
+from hooks.component.image.runtime_version import (
+    lacks_release,
+    read_release,
+    read_release_of_pods,
+    with_release,
+)
 from hooks.graph.seen.observe import ObservedGraph
 from hooks.ground import contract
 from hooks.ground.k8s.pod_sets import cliques_of
-from hooks.ground.k8s.types import Json, ReadManifest, name_of
-
-_FIELD = "runtimeVersionOverride"
+from hooks.ground.k8s.types import ReadManifest, name_of
 
 
 def find_kept_releases(graph: ReadManifest, seen: ObservedGraph) -> dict[str, str]:
-    """By service the release that it keeps; not of endpoint pickers, whose spec is another one in each release."""
-    found: dict[str, str] = {}
-    for name, spec in _services_of(graph).items():
-        if spec.get(_FIELD) or spec.get("componentType") == ComponentType.EPP or read_release(spec) is not None:
-            continue
-        if release := _find_live(name_of(graph), name, seen):
+    """By service the release that it keeps."""
+    services, found = graph["spec"].get("services") or {}, {}
+    for name, spec in services.items():
+        is_lacking = isinstance(spec, Mapping) and lacks_release(spec)
+        if is_lacking and (release := _find_live(name_of(graph), name, seen)):
             found[name] = release
     return found
 
@@ -32,15 +33,8 @@ def with_releases(graph: ReadManifest, releases: Mapping[str, str]) -> ReadManif
     """The graph as if its user had written these releases."""
     if not releases:
         return graph
-    services = {
-        name: {**one, _FIELD: releases[name]} if name in releases else one for name, one in _services_of(graph).items()
-    }
-    return {**graph, "spec": {**graph["spec"], "services": services}}
-
-
-def _services_of(graph: ReadManifest) -> Mapping[str, Mapping[str, Json]]:
-    found: Mapping[str, Mapping[str, Json]] = graph["spec"].get("services") or {}
-    return found
+    kept = {name: with_release(graph["spec"]["services"][name], release) for name, release in releases.items()}
+    return {**graph, "spec": {**graph["spec"], "services": {**graph["spec"]["services"], **kept}}}
 
 
 def _find_live(graph: str, service: str, seen: ObservedGraph) -> str:
