@@ -24,7 +24,7 @@ from tests.graph.test_worker_generation import (
 
 Services = Mapping[str, Any]
 FIELD = "runtimeVersionOverride"
-KEPT = contract.ANNOTATION_KEPT_RELEASES
+KEPT = contract.ANNOTATION_KEPT_RELEASE
 TYPOS: dict[str, Services] = {
     "worker": {**SERVICES, "decode": worker("bad")},
     "frontend": {**SERVICES, "front": frontend("bad")},

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
+from hooks.component.change.kept_release import read_release
 from hooks.ground import contract
 from hooks.ground.k8s import kinds
 from hooks.ground.k8s.conditions import is_pod_ready
@@ -37,8 +38,12 @@ def every_worker_is_seen(world: World, step: Step) -> Iterator[str]:
 
     Whoever deletes the frontend's component, or its workload, takes away what saw the workers: where a new frontend
     sees no generations, those of before are then seen by none until they end. The same where somebody wipes the status
-    that says where they register, and where a policy keeps what somebody made of a component.
+    that says where they register, and where a policy keeps what somebody made of a component. A new frontend whose tag
+    names no release sees none either, not even those that are made again.
     """
+    frontend = world.graph["spec"]["services"].get("Frontend") if world.graph else None
+    if world.ledger.began_anew and frontend and read_release(frontend) is None:
+        return
     if not any(change.ref.kind in _CHANGING for change in step.changes):
         return
     is_kept = any(resource == plural_of(contract.COMPONENT) for resource, _ in world.refused)

@@ -5,7 +5,7 @@ from typing import Any
 
 import orjson
 
-from hooks.component.image.runtime_version import read_release
+from hooks.component.change.kept_release import read_release
 from hooks.component.spec.pull_secrets import DOCKER_CONFIG_TYPE
 from hooks.graph.spec.operator_release import with_operator_release
 from hooks.ground import contract
@@ -171,7 +171,7 @@ def _fresh_children(world: World) -> dict[Ref, Manifest]:
 def _kept_release(world: World, service: str) -> str:
     """The release that a service keeps while its tag names none, empty for none."""
     for one in world.list_kind(kinds.POD_CLIQUE_SET):
-        found: str = orjson.loads(annotations_of(one).get(contract.ANNOTATION_KEPT_RELEASES, "{}")).get(service, "")
+        found: str = orjson.loads(annotations_of(one).get(contract.ANNOTATION_KEPT_RELEASE, "{}")).get(service, "")
         return found
     specs = (one["spec"] for one in world.list_kind(contract.COMPONENT))
     return next((str(one.get("runtimeVersionOverride", "")) for one in specs if one["serviceName"] == service), "")
@@ -203,7 +203,7 @@ _NOT_COMPARED = frozenset(
         contract.ANNOTATION_RESTART_AT,
         contract.LABEL_CONTROLLER_UID,
         contract.ANNOTATION_DISCOVERED,
-        contract.ANNOTATION_KEPT_RELEASES,
+        contract.ANNOTATION_KEPT_RELEASE,
         contract.ANNOTATION_NAMESPACE_PREFIX,
         contract.LABEL_WORKER_HASH,
         PULL_SECRETS,

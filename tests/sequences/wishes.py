@@ -79,7 +79,7 @@ def change_seeing_release(rng: Random, found: Manifest) -> str:
 
 def mistype_tag(rng: Random, found: Manifest) -> str:
     """Give a service a tag that names no release, where all others do."""
-    return _change_tag(rng, found, ("1.6.l", "bad", "latest"))
+    return _change_tag(rng, found, ("1.6.l", "bad"))
 
 
 def change_release_of_all(rng: Random, found: Manifest) -> str:

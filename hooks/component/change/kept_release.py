@@ -1,35 +1,61 @@
-"""The release that a running component of no graph keeps while the tag of its image names none, as by a typo.
+"""The release that a running service keeps while the tag of its image names none, as by a typo.
 
-It is that of the images that were last applied, and then in an annotation of its children. A graph decides for its own
-components.
+It is that of what was last applied. A component of no graph then has it in an annotation of its children; a graph
+decides for its own components.
 """
 
-from hooks.component.image.runtime_version import lacks_release, read_release_of_pods, with_release
+from collections.abc import Iterable, Iterator, Mapping
+
+from hooks.component.image.runtime_version import RuntimeVersion, resolve_runtime_version
 from hooks.component.seen.observe import ObservedComponent
-from hooks.ground import contract
+from hooks.component.spec.subject import ComponentType
+from hooks.ground.contract import ANNOTATION_KEPT_RELEASE, MAIN_CONTAINER
 from hooks.ground.k8s.pod_sets import pods_by_role
-from hooks.ground.k8s.types import ReadManifest, annotations_of
+from hooks.ground.k8s.types import Json, ReadManifest, annotations_of
 from hooks.language.api.component import ComponentDeployment
+from hooks.language.api.component_spec import ComponentSpec
 from hooks.wire.metacontroller.last_applied import read_last_applied
 
-_NAME = contract.ANNOTATION_KEPT_RELEASE
 
-
-def keep_release(component: ComponentDeployment, parent: ReadManifest, seen: ObservedComponent) -> ReadManifest:
-    """The component as if its user had written the release that it keeps; the same object if it keeps none."""
-    spec, workloads = parent["spec"], seen.workloads
-    if component.graph_name or not lacks_release(spec):
-        return parent
-    live = [*([workloads.deployment] if workloads.deployment else []), *workloads.leader_worker_sets.values()]
-    release = next(filter(None, map(_release_of, live)), "")
+def keep_in_component(component: ComponentDeployment, parent: ReadManifest, seen: ObservedComponent) -> ReadManifest:
+    """The component of no graph as if its user had written the release that it keeps; the same object without one."""
+    release = "" if component.graph_name else keep_release(parent["spec"], _find_live(seen))
     if not release:
         return parent
-    annotations = {**(spec.get("annotations") or {}), _NAME: release}
-    return {**parent, "spec": {**with_release(spec, release), "annotations": annotations}}
+    annotations = {**(parent["spec"].get("annotations") or {}), ANNOTATION_KEPT_RELEASE: release}
+    return {**parent, "spec": {**with_release(parent["spec"], release), "annotations": annotations}}
 
 
-def _release_of(workload: ReadManifest) -> str:
-    """The release of a live workload, empty for none."""
-    applied = read_last_applied(workload) or workload
-    found = next((read_release_of_pods(one.template.get("spec") or {}) for one in pods_by_role(applied)), None)
-    return str(found or annotations_of(applied).get(_NAME, ""))
+def keep_release(spec: Mapping[str, Json], live: Iterable[object]) -> str:
+    """The first of the live releases that is known, if the spec names none; empty otherwise.
+
+    An endpoint picker keeps none, because its spec is another one before 1.5.
+    """
+    if spec.get("componentType") == ComponentType.EPP or read_release(spec) is not None:
+        return ""
+    return next((str(release) for release in live if release), "")
+
+
+def with_release(spec: Mapping[str, Json], release: str) -> dict[str, Json]:
+    """The spec of a component as if its user had written that release."""
+    return {**spec, "runtimeVersionOverride": release}
+
+
+def read_release(spec: Mapping[str, Json]) -> RuntimeVersion | None:
+    """The release in the spec of a component, given as JSON."""
+    pod, override = spec.get("extraPodSpec") or {}, spec.get("runtimeVersionOverride") or ""
+    return resolve_runtime_version(ComponentSpec.model_construct(extra_pod_spec=pod, runtime_version_override=override))
+
+
+def read_release_of_pods(pod: Mapping[str, Json]) -> RuntimeVersion | None:
+    """The release in the images of pods with that spec."""
+    main = next((one for one in pod.get("containers") or () if one.get("name") == MAIN_CONTAINER), None)
+    return read_release({"extraPodSpec": {**pod, "mainContainer": main}})
+
+
+def _find_live(seen: ObservedComponent) -> Iterator[object]:
+    deployment, sets = seen.workloads.deployment, seen.workloads.leader_worker_sets
+    for live in (*([deployment] if deployment else []), *sets.values()):
+        applied = read_last_applied(live) or live
+        yield from (read_release_of_pods(role.template.get("spec") or {}) for role in pods_by_role(applied))
+        yield annotations_of(applied).get(ANNOTATION_KEPT_RELEASE)

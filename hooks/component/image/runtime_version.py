@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from hooks.component.image.names import has_foreign_version, image_of, split_image
-from hooks.ground.contract import MAIN_CONTAINER
 from hooks.ground.k8s.types import Json
 from hooks.language.api.component_spec import ComponentSpec
 
@@ -78,34 +77,6 @@ def resolve_runtime_version(spec: ComponentSpec) -> RuntimeVersion | None:
     if index is not None:
         return _read_version(spec, spec.extra_pod_spec["initContainers"][index])
     return _read_version(spec, spec.main_container)
-
-
-def read_release(spec: Mapping[str, Json]) -> RuntimeVersion | None:
-    """The release that a component with that spec runs, as JSON of any shape; None if it is unknown."""
-    pod, override = spec.get("extraPodSpec"), spec.get("runtimeVersionOverride")
-    return resolve_runtime_version(
-        ComponentSpec.model_construct(
-            extra_pod_spec=pod if isinstance(pod, Mapping) else {},
-            runtime_version_override=override if isinstance(override, str) else "",
-        )
-    )
-
-
-def lacks_release(spec: Mapping[str, Json]) -> bool:
-    """Whether the spec of a component names no release; not of an endpoint picker, which is written by its release."""
-    is_picker = spec.get("componentType") == "epp"
-    return not is_picker and not spec.get("runtimeVersionOverride") and read_release(spec) is None
-
-
-def with_release(spec: Mapping[str, Json], release: str) -> dict[str, Json]:
-    """The spec of a component as if its user had written that release."""
-    return {**spec, "runtimeVersionOverride": release}
-
-
-def read_release_of_pods(pod: Mapping[str, Json]) -> RuntimeVersion | None:
-    """The release that the images of live pods with that spec name; None if they name none."""
-    main = next((one for one in pod.get("containers") or () if one.get("name") == MAIN_CONTAINER), {})
-    return read_release({"extraPodSpec": {**pod, "mainContainer": main}})
 
 
 def find_runtime_container(spec: ComponentSpec) -> int | None:

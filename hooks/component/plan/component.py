@@ -114,7 +114,7 @@ def plan_component(component: ComponentDeployment, seen: ObservedComponent, sett
     labels = _object_labels(component, subject)
     replicas = 1 if spec.replicas is None else spec.replicas
     known = {**component.metadata.annotations, **spec.annotations}
-    frontend = find_frontend_container(known, spec.extra_pod_spec)
+    frontend, kept = find_frontend_container(known, spec.extra_pod_spec), known.get(contract.ANNOTATION_KEPT_RELEASE)
     exposure, warnings = _plan_exposure(spec, subject, defaults, seen, frontend=frontend)
     pod = replace(_plan_pod(spec, subject, defaults, seen=seen, settings=settings), frontend_container=frontend)
     key = plan_key(subject.name, subject.namespace, seen.mpi_key, settings) if copies_mpi_key(component) else None
@@ -135,7 +135,7 @@ def plan_component(component: ComponentDeployment, seen: ObservedComponent, sett
         exposure=exposure,
         projection=project(spec, subject.dynamo_namespace),
         warnings=(
-            *_find_kept_release(spec),
+            *([KEPT_RELEASE.at(SPEC / "runtimeVersionOverride", release=kept).text] if kept else []),
             *warnings,
             *(key.warnings if key else ()),
             *find_beta_warnings(contract.COMPONENT, component.metadata.annotations, write_nodes(spec.node_count)),
@@ -146,11 +146,6 @@ def plan_component(component: ComponentDeployment, seen: ObservedComponent, sett
             f"runtime {resolve_runtime_version(spec) or 'of unknown release'}",
         ),
     )
-
-
-def _find_kept_release(spec: ComponentSpec) -> Iterator[str]:
-    if release := spec.annotations.get(contract.ANNOTATION_KEPT_RELEASE):
-        yield KEPT_RELEASE.at(SPEC / "runtimeVersionOverride", release=release).text
 
 
 def images_of(spec: ComponentSpec) -> Iterator[str]:

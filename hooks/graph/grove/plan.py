@@ -139,12 +139,9 @@ def _kept_decisions(
     name = contract.ANNOTATION_NAMESPACE_PREFIX
     found = (component.spec.get("annotations", {}).get(name) for component in components)
     origin = graph.metadata.annotations.get(contract.ANNOTATION_ORIGIN_VERSION, "")
-    releases = canonical_json(seen.kept_releases) if seen.kept_releases else ""
-    decided = {
-        name: next(filter(None, found), ""),
-        contract.ANNOTATION_ORIGIN_VERSION: origin,
-        contract.ANNOTATION_KEPT_RELEASES: releases,
-    }
+    decided = {name: next(filter(None, found), ""), contract.ANNOTATION_ORIGIN_VERSION: origin}
+    if seen.kept_releases:
+        decided[contract.ANNOTATION_KEPT_RELEASE] = canonical_json(seen.kept_releases)
     return {key: value for key, value in decided.items() if value}
 
 

@@ -124,7 +124,10 @@ def plan_graph(
         picker=plan_picker(graph),
         model_services=plan_model_services(graph),
         warnings=(
-            *_find_kept_releases(seen),
+            *(
+                KEPT_RELEASE.at(SPEC / "services" / Key(name) / "runtimeVersionOverride", release=release).text
+                for name, release in sorted(seen.kept_releases.items())
+            ),
             *_warn(graph, path, components, grove, restarts=restarts, generation=generation),
         ),
         notes=(
@@ -153,11 +156,6 @@ def _warn(
     yield from _find_kept(graph)
     if generation.remark:
         yield generation.remark
-
-
-def _find_kept_releases(seen: ObservedGraph) -> Iterator[str]:
-    for service, release in sorted(seen.kept_releases.items()):
-        yield KEPT_RELEASE.at(SPEC / "services" / Key(service) / "runtimeVersionOverride", release=release).text
 
 
 def _find_kept(graph: GraphDeployment) -> tuple[str, ...]:

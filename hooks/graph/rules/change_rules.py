@@ -10,7 +10,6 @@ from collections.abc import Iterator, Mapping
 from hooks.component.rules.validate import read_backend, validate_change
 from hooks.graph.plan.path import may_take_grove
 from hooks.graph.seen.live_path import GraphPath, read_reported_path
-from hooks.ground.k8s import kinds
 from hooks.ground.k8s.types import Json, ReadManifest
 from hooks.ground.problems import SPEC, Key, Problem
 from hooks.language.api.component_spec import ComponentSpec, Multinode
@@ -75,30 +74,19 @@ def _find_changed_topology(new: ReadManifest, old: ReadManifest) -> Iterator[Pro
 
 
 def _find_fixed_by_grove(new: Mapping[str, ComponentSpec], old: ReadManifest) -> Iterator[Problem]:
-    """What Grove keeps of a graph that runs under it, as the old status says."""
+    """What Grove keeps of a graph that runs under it, as the old status says.
+
+    It never changes the cliques, nor their number of pods: all pods of a replica start together.
+    """
+    if read_reported_path(old.get("status")) is not GraphPath.GROVE:
+        return
     before = _read_services(old)
     changes = (("added", new.keys() - before.keys()), ("removed", before.keys() - new.keys()))
-    said = [f"{change}: {', '.join(sorted(names))}" for change, names in changes if names]
-    if said and read_reported_path(old.get("status")) is GraphPath.GROVE:
+    if said := [f"{change}: {', '.join(sorted(names))}" for change, names in changes if names]:
         yield rules.GROVE_SERVICES.at(SPEC / "services", changes="; ".join(said))
-    yield from _find_fixed_nodes(new, old)
-
-
-def _find_fixed_nodes(new: Mapping[str, ComponentSpec], old: ReadManifest) -> Iterator[Problem]:
-    """Services whose number of nodes changes although they run under Grove, as the old status says.
-
-    All pods of a replica start together, and Grove never changes their number.
-    """
-    status, before = old.get("status"), _read_services(old)
-    running = status.get("services") if isinstance(status, Mapping) else None
-    for name, service in sorted(running.items()) if isinstance(running, Mapping) else ():
-        is_under_grove = (
-            isinstance(service, Mapping) and service.get("componentKind") == kinds.POD_CLIQUE_SCALING_GROUP.kind
-        )
-        if not is_under_grove or name not in new or name not in before or not new[name].is_multinode:
-            continue
+    for name in sorted(new.keys() & before.keys()):
         count, was = new[name].node_count, _node_count(before[name])
-        if was > 1 and count != was:
+        if new[name].is_multinode and was > 1 and count != was:
             yield rules.GROVE_NODES.at(SPEC / "services" / Key(name) / "multinode.nodeCount", old=was, new=count)
 
 

@@ -122,7 +122,7 @@ def _observe_set(manifest: ReadManifest, unprocessed: str) -> ObservedSet:
         restarts=_read_restarts(cliques_of(applied or {}), cliques_of(spec)),
         discovered=_read_discovered(manifest),
         rendering=read_mark(manifest),
-        kept_releases=read_annotation(read_applied_annotations(manifest).get(contract.ANNOTATION_KEPT_RELEASES)),
+        kept_releases=read_annotation(read_applied_annotations(manifest).get(contract.ANNOTATION_KEPT_RELEASE)),
     )
 
 

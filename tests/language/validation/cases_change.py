@@ -11,7 +11,9 @@ LEAST = "spec.services[main].minAvailable is immutable and cannot be changed aft
 GROUP = {"componentKind": "PodCliqueScalingGroup", "componentName": "g-0-main", "replicas": 1, "updatedReplicas": 1}
 UNDER_GROVE = {"services": {"main": GROUP}}
 UNDER_COMPONENTS = {"services": {"main": {**GROUP, "componentKind": "Deployment", "componentName": "g-main"}}}
-ONE, TWO, OTHER = {"main": {}}, {"main": {}, "frontend": {}}, {"main": {}, "cache": {}}
+ONE: Manifest = {"main": {}}
+TWO: Manifest = {**ONE, "frontend": {}}
+OTHER: Manifest = {**ONE, "cache": {}}
 
 
 def fixed(changes: str) -> str:
