@@ -45,6 +45,7 @@ Where is …?
 * a default of a component's type (command, port, probe, variable): hooks/component/pod/defaults
 * a default of all pods: hooks/component/pod/environment.py, hooks/component/pod/template.py
 * the release of Dynamo that a component runs, and since when a default holds: hooks/component/image/runtime_version.py
+* the release that stays while a tag names none: hooks/component/change/kept_release.py, hooks/graph/change
 * what the image of a release has: hooks/component/image/contents.py, hooks/component/image/flags.py
 * the operator's release that a graph began with: hooks/component/spec/operator_release.py, hooks/graph/spec
 * an engine, and its flags over several nodes: hooks/component/pod/backends

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from hooks.component.build import Built, build_component
 from hooks.component.change.discovered_for_pods import keep_discovered
+from hooks.component.change.kept_release import keep_in_component
 from hooks.component.change.new_defaults import hold_component, mark_workloads
 from hooks.component.change.paced_workload import pace_workload
 from hooks.component.plan.component import ComponentPlan, plan_component, refuse_multinode
@@ -48,6 +49,7 @@ def sync(request: SyncRequest, facts: Facts) -> SyncAnswer:
         component, problems = _read(parent_key)
         refusal = refuse_multinode(component, seen)
         if not refusal and not problems:
+            parent_key = make_parent_key(keep_in_component(component, request.parent, seen))
             return _render(request, parent_key, seen, facts)
     except InvalidSpec as error:
         # Sorted, because the order of keys in a request must not change the answer.

@@ -6,6 +6,7 @@ from functools import partial
 
 from hooks.graph.change.ending import keep_ending
 from hooks.graph.change.going_back import find_way_back, plan_going_back
+from hooks.graph.change.kept_releases import find_kept_releases, with_releases
 from hooks.graph.change.last_children import find_last_children
 from hooks.graph.change.new_defaults import Holding, hold_graph
 from hooks.graph.change.pacing import pace_children, plan_rollout
@@ -88,6 +89,8 @@ def prepare(request: SyncRequest, facts: Facts) -> Prepared:
     except InvalidSpec as error:
         frozen = _freeze(request, seen, facts, reason=GraphReason.INVALID, problems=error.problems)
         return Prepared(finish=lambda _: frozen)
+    if kept := find_kept_releases(request.parent, seen):
+        seen, parent_key = replace(seen, kept_releases=kept), make_parent_key(with_releases(request.parent, kept))
     measure = partial(_plan_restarting, request, parent_key, seen, facts)
     try:
         planned = measure()
@@ -236,7 +239,7 @@ def _measure(
         )
     namespaces = {service: one.get(REGISTERS_IN) for service, one in plan.projections.items()}
     rollout = plan_rollout(children, seen, request, facts, namespaces=namespaces, unrouted=unrouted)
-    if (way_back := find_way_back(request, rollout, facts.settings)) is not None:
+    if (way_back := find_way_back(request, rollout, seen, facts.settings)) is not None:
         rollout = replace(rollout, way_back=way_back)
     children = pace_children(children, rollout, seen)
     deviations = find_graph_deviations(plan, children, request, seen, accepted=AcceptedChanges.of(facts.settings))

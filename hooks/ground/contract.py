@@ -126,6 +126,8 @@ ANNOTATION_GANG = "scheduling.k8s.io/group-name"
 ANNOTATION_GANG_QUEUE = "scheduling.volcano.sh/queue-name"
 """Of a LeaderWorkerSet: the queue of the PodGroups that LeaderWorkerSet makes for it."""
 ANNOTATION_IMMUTABLE_HASH = "nvidia.com/immutable-fields-hash"
+ANNOTATION_KEPT_RELEASE = "nvidia.com/dynamo-hooks-kept-release"
+"""The release that stays while the tag of an image names none: of a component's children, of a PodCliqueSet as JSON."""
 ANNOTATION_LAST_APPLIED = "metacontroller.k8s.io/last-applied-configuration"
 LABEL_CONTROLLER_UID = "controller-uid"
 

@@ -1,6 +1,5 @@
 """The rules on a real API server: it holds those that CEL can say, in the words of the pure rules, and no others."""
 
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -10,7 +9,6 @@ import pytest
 from hooks.ground.k8s.types import name_of
 from hooks.ground.problems import Problem
 from hooks.language.rules import Place
-from hooks.language.rules.graph import SERVICE_TOPOLOGY
 from tests.cluster.api_client import ApiClient, wait_for
 from tests.cluster.dynamo import EXAMPLES
 from tests.cluster.rules import is_taken, rules_dropped
@@ -53,7 +51,7 @@ def test_api_server_says_what_the_pure_rules_say(case: Case, api: ApiClient) -> 
         with pytest.raises(ApiRefused) as refused:
             write(api, case.new, dry_run=True)
     assert refused.value.code == 422
-    assert [problem for problem in expected if not is_said(problem, refused.value.message)] == []
+    assert [problem for problem in expected if problem.text not in refused.value.message] == []
     assert CREDENTIAL not in refused.value.message
 
 
@@ -68,17 +66,6 @@ def existing(api: ApiClient, manifest: Manifest | None) -> Iterator[None]:
         yield
     finally:
         api.delete(manifest["apiVersion"], manifest["kind"], name_of(manifest))
-
-
-def is_said(problem: Problem, message: str) -> bool:
-    """Whether the server says so; it lists added and removed services in an order of its own."""
-    if problem.rule is SERVICE_TOPOLOGY:
-        return _words_of(problem.text) <= _words_of(message)
-    return problem.text in message
-
-
-def _words_of(text: str) -> set[str]:
-    return set(re.findall(r"[^\s\[\],]+", text))
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
@@ -139,5 +126,4 @@ def test_largest_graph_is_within_the_servers_budget(api: ApiClient) -> None:
     with existing(api, large):
         write(api, {**large, "spec": {**large["spec"], "restart": {"id": "2"}}}, dry_run=True)
         changed = {**dict.fromkeys(names[:20], fields), **{f"other-{index}": fields for index in range(5)}}
-        with pytest.raises(ApiRefused, match=r"services added: .*services removed: "):
-            write(api, {**large, "spec": {"services": changed}}, dry_run=True)
+        write(api, {**large, "spec": {"services": changed}}, dry_run=True)

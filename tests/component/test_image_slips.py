@@ -143,8 +143,8 @@ SLIPS: dict[str, tuple[dict[str, Any], str]] = {
         worker("nvcr.io/nim/meta/llama-3.1-8b-instruct:3.0.0", "--model", "m"),
         (
             f"{_MAIN}.image: the tag of 'nvcr.io/nim/meta/llama-3.1-8b-instruct:3.0.0' names no release of "
-            "Dynamo, so the "
-            "component gets the defaults of 0.9; write its release into spec.runtimeVersionOverride, such as 1.5.0"
+            "Dynamo, so a new component gets the defaults of 0.9, and a running one keeps its release; write the "
+            "release into spec.runtimeVersionOverride, such as 1.5.0"
         ),
     ),
     "image of an engine": (

@@ -189,8 +189,9 @@ def test_image_that_names_no_release_is_warned_of(container: Any, more: Any, *, 
     component = make.component("c", "", **pod(mainContainer=container), **more)
     review = Review(new=component, old=None, user=None, settings=make.facts().settings, installed=None)
     text = (
-        f"spec.extraPodSpec.mainContainer.image: the tag of {container['image']!r} names no release of Dynamo, so the "
-        "component gets the defaults of 0.9; write its release into spec.runtimeVersionOverride, such as 1.5.0"
+        f"spec.extraPodSpec.mainContainer.image: the tag of {container['image']!r} names no release of Dynamo, so a "
+        "new component gets the defaults of 0.9, and a running one keeps its release; write the release into "
+        "spec.runtimeVersionOverride, such as 1.5.0"
     )
     assert texts_of(review_component(review).warnings) == (text,) * is_warned
 

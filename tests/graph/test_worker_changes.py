@@ -143,13 +143,13 @@ def test_revert_in_the_middle_goes_back_to_the_generation_that_still_serves() ->
     assert suffix_of(ask(SERVICES, rolling)) == suffix_of(children)
 
 
-def test_worker_without_a_version_leaves_the_generation_and_comes_back_with_one() -> None:
+def test_worker_of_before_generations_leaves_its_generation_and_comes_back_with_one() -> None:
     children = settle((), ask(SERVICES))
-    nameless = {**SERVICES, "decode": worker("mine")}
-    first = ask(nameless, children)
+    older = {**SERVICES, "decode": worker("1.0.1")}
+    first = ask(older, children)
     assert suffix_of(first) == ""
     after = settle(children, first)
-    assert suffix_of(ask({**nameless, "decode": worker("mine-2")}, after)) == ""
+    assert suffix_of(ask({**older, "decode": worker("1.0.0")}, after)) == ""
     assert suffix_of(ask(SERVICES, after)) == suffix_of(children)
 
 
@@ -180,8 +180,8 @@ def test_frontend_of_unknown_release_beside_workers_of_a_go_operator_still_sees_
     assert suffix_of(second) not in {"", GO}
     assert front_of(second)["spec"] == front_of(first)["spec"]
 
-    nameless = {**edited, "decode": worker("mine")}
-    third = ask(nameless, settle(after, second))
+    older = {**edited, "decode": worker("1.0.1")}
+    third = ask(older, settle(after, second))
     assert suffix_of(third) == ""
     assert front_of(third)["spec"] == front_of(first)["spec"], "it restarts only when it changes"
 
@@ -210,8 +210,9 @@ def _label_of(answer: SyncAnswer) -> str:
 
 
 def test_frontend_of_unknown_release_that_never_saw_a_generation_is_not_trusted() -> None:
-    children = settle((), ask(SERVICES))
-    answer = ask({**SERVICES, "front": frontend("mine")}, children)
+    services = {**SERVICES, "front": frontend("mine")}
+    children = settle((), ask(services))
+    answer = ask({**services, "decode": worker("1.6.2")}, children)
     assert suffix_of(answer) == ""
-    done = ask({**SERVICES, "front": frontend("mine")}, settle(children, answer))
+    done = ask(services, settle(children, answer))
     assert PREFIX not in front_of(done)["spec"].get("annotations", {})

@@ -431,7 +431,7 @@ def test_bare_prefix_that_another_graph_forbids_forbids_generations() -> None:
 
 def test_frontend_that_will_see_no_generation_waits_until_no_worker_has_one() -> None:
     children = settle((), ask(SERVICES))
-    blind = {**SERVICES, "front": frontend("mine")}
+    blind = {**SERVICES, "front": frontend("1.0.1")}
     first = ask(blind, children)
     assert suffix_of(first) == ""
     front = world.child(first.children, contract.COMPONENT.kind, "g-front")
@@ -445,7 +445,7 @@ def test_frontend_that_will_see_no_generation_waits_until_no_worker_has_one() ->
     assert front["spec"]["extraPodSpec"]["mainContainer"]["image"] == "r/vllm-runtime:1.6.1"
     done = ask(blind, settle(children, first))
     front = world.child(done.children, contract.COMPONENT.kind, "g-front")
-    assert front["spec"]["extraPodSpec"]["mainContainer"]["image"] == "r/vllm-runtime:mine"
+    assert front["spec"]["extraPodSpec"]["mainContainer"]["image"] == "r/vllm-runtime:1.0.1"
     assert suffix_of(done) == ""
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
+from hooks.component.change.kept_release import read_release
 from hooks.ground import contract
 from hooks.ground.k8s import kinds
 from hooks.ground.k8s.conditions import is_pod_ready
@@ -37,8 +38,12 @@ def every_worker_is_seen(world: World, step: Step) -> Iterator[str]:
 
     Whoever deletes the frontend's component, or its workload, takes away what saw the workers: where a new frontend
     sees no generations, those of before are then seen by none until they end. The same where somebody wipes the status
-    that says where they register, and where a policy keeps what somebody made of a component.
+    that says where they register, and where a policy keeps what somebody made of a component. A new frontend whose tag
+    names no release sees none either, not even those that are made again.
     """
+    frontend = world.graph["spec"]["services"].get("Frontend") if world.graph else None
+    if world.ledger.began_anew and frontend and read_release(frontend) is None:
+        return
     if not any(change.ref.kind in _CHANGING for change in step.changes):
         return
     is_kept = any(resource == plural_of(contract.COMPONENT) for resource, _ in world.refused)
@@ -57,6 +62,32 @@ def every_worker_is_seen(world: World, step: Step) -> Iterator[str]:
     ]
     if hidden and frontends and all(PREFIX not in _variables(pod) for pod in frontends):
         yield f"{_names(frontends)} do not see {_names(hidden)}"
+
+
+def typo_leaves_no_generation(world: World, step: Step) -> Iterator[str]:
+    """Workers stay in generations where all tags that name a release are of one that sees them, whatever others say.
+
+    Whoever deletes a component, or the PodCliqueSet, takes away what says which release ran before.
+    """
+    if "typo" not in world.road.edits:
+        return
+    ledger, graph = world.ledger, world.graph
+    for change in step.changes:
+        new = change.new
+        if new is None:
+            ledger.began_anew |= change.ref.kind in {contract.COMPONENT.kind, kinds.POD_CLIQUE_SET.kind}
+        elif new["kind"] == contract.GRAPH.kind:
+            ledger.began_anew |= contract.WORKER_SUFFIX in canonical_json(new["spec"])
+        elif change.old is None and new["kind"] == kinds.POD.kind and _type_of(new) in _WORKERS:
+            service, suffix = labels_of(new)[contract.LABEL_COMPONENT], suffix_of(new)
+            if not suffix and service in ledger.in_generations and not ledger.began_anew:
+                yield f"pod {new['metadata']['name']} has no generation, as those before it had"
+            services = graph["spec"]["services"] if graph else {}
+            is_whole = world.list_kind(kinds.POD_CLIQUE_SET) or len(world.list_kind(contract.COMPONENT)) == len(
+                services
+            )
+            if suffix and is_whole:
+                ledger.in_generations.add(service)
 
 
 def complete_generation_outlasts_the_next(world: World, step: Step) -> Iterator[str]:

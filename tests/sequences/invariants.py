@@ -21,6 +21,7 @@ from tests.sequences.calls import Call
 from tests.sequences.generations import (
     complete_generation_outlasts_the_next,
     every_worker_is_seen,
+    typo_leaves_no_generation,
     workers_of_two_specs_never_meet,
 )
 from tests.sequences.operator_releases import origins_stay
@@ -337,6 +338,7 @@ INVARIANTS: tuple[Check, ...] = (
     finished_restart_stays_finished,
     workers_of_two_specs_never_meet,
     every_worker_is_seen,
+    typo_leaves_no_generation,
     complete_generation_outlasts_the_next,
     complete_sets_are_kept,
     paused_rollout_stands,

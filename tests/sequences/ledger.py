@@ -37,6 +37,10 @@ class Ledger:
         """By generation and Deployment the most pods that were ready at the same time."""
         self.wanted: dict[str, dict[str, set[int]]] = {}
         """By generation and Deployment how many pods were wanted while it was the newest."""
+        self.in_generations: set[str] = set()
+        """Services that had pods of a generation while every service of the graph had its component."""
+        self.began_anew = False
+        """Whether somebody took away what says which release a service runs, or set a generation by hand."""
         self.crowded: set[str] = set()
         """Generations whose pods lacked room at some time."""
         self.paused_at: dict[str, int] = {}

@@ -3,11 +3,14 @@
 from collections.abc import Iterator
 from typing import Any
 
+import orjson
+
+from hooks.component.change.kept_release import read_release
 from hooks.component.spec.pull_secrets import DOCKER_CONFIG_TYPE
 from hooks.graph.spec.operator_release import with_operator_release
 from hooks.ground import contract
 from hooks.ground.k8s import kinds
-from hooks.ground.k8s.types import Manifest, controller_of, gvk_of
+from hooks.ground.k8s.types import Manifest, annotations_of, controller_of, gvk_of
 from hooks.ground.settings import parse_settings
 from hooks.ground.settings.facts import Facts
 from hooks.tools.offline.rendering import every_child, render
@@ -124,7 +127,7 @@ def history_ends_with_the_present(world: World) -> Iterator[str]:
 
 
 def past_leaves_no_trace(world: World) -> Iterator[str]:
-    """The children are those of a new graph with the same spec and origin on the same path.
+    """The children are those of a new graph with the same spec and origin on the same path, and the same releases.
 
     Claims and pull secrets are kept, so they may differ, and so may the generation of workers that did not change.
     After an upgrade, so may all that waits with new defaults. Which kind of LeaderWorkerSets there are follows from
@@ -149,6 +152,8 @@ def _fresh_children(world: World) -> dict[Ref, Manifest]:
     adapters = world.list_kind(contract.SCALING_ADAPTER)
     for service, spec in graph["spec"]["services"].items():
         spec["replicas"] = replicas_of(graph, service, adapters)
+        if read_release(spec) is None and (release := _kept_release(world, service)):
+            spec["runtimeVersionOverride"] = release
     graph.pop("status", None)
     graph["metadata"]["annotations"] = {**_path_of(world), **(graph["metadata"].get("annotations") or {})}
     kept = (contract.COMPONENT, kinds.POD_CLIQUE_SET)
@@ -161,6 +166,15 @@ def _fresh_children(world: World) -> dict[Ref, Manifest]:
         metadata = {"namespace": NAMESPACE, **child["metadata"]}
         empty.create({**child, "metadata": metadata})
     return {ref_of(obj): _bare(obj) for obj in empty.everything() if obj["kind"] != "Namespace"}
+
+
+def _kept_release(world: World, service: str) -> str:
+    """The release that a service keeps while its tag names none, empty for none."""
+    for one in world.list_kind(kinds.POD_CLIQUE_SET):
+        found: str = orjson.loads(annotations_of(one).get(contract.ANNOTATION_KEPT_RELEASE, "{}")).get(service, "")
+        return found
+    specs = (one["spec"] for one in world.list_kind(contract.COMPONENT))
+    return next((str(one.get("runtimeVersionOverride", "")) for one in specs if one["serviceName"] == service), "")
 
 
 def _path_of(world: World) -> dict[str, str]:
@@ -189,6 +203,7 @@ _NOT_COMPARED = frozenset(
         contract.ANNOTATION_RESTART_AT,
         contract.LABEL_CONTROLLER_UID,
         contract.ANNOTATION_DISCOVERED,
+        contract.ANNOTATION_KEPT_RELEASE,
         contract.ANNOTATION_NAMESPACE_PREFIX,
         contract.LABEL_WORKER_HASH,
         PULL_SECRETS,

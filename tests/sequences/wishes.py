@@ -77,6 +77,11 @@ def change_seeing_release(rng: Random, found: Manifest) -> str:
     return _change_tag(rng, found, SEEING)
 
 
+def mistype_tag(rng: Random, found: Manifest) -> str:
+    """Give a service a tag that names no release, where all others do."""
+    return _change_tag(rng, found, ("1.6.l", "bad"))
+
+
 def change_release_of_all(rng: Random, found: Manifest) -> str:
     """Give all services an image of one release, as people do who upgrade."""
     tag = rng.choice((*SEEING, *BLIND))
@@ -386,6 +391,7 @@ ROADS: Mapping[str, Road] = {
             edits={
                 **{name: EDITS[name] for name in ("env", "env of all", "replicas")},
                 "release": change_seeing_release,
+                "typo": mistype_tag,
                 **_STEERING,
             },
             breaks=BREAKS,
@@ -401,6 +407,7 @@ ROADS: Mapping[str, Road] = {
             edits={
                 **{name: EDITS[name] for name in ("env", "env of all", "replicas")},
                 "release": change_seeing_release,
+                "typo": mistype_tag,
                 **_STEERING,
             },
             breaks=BREAKS,
@@ -423,6 +430,7 @@ ROADS: Mapping[str, Road] = {
             edits={
                 **{name: edit for name, edit in _RELEASES.items() if not name.startswith("release")},
                 "release": change_seeing_release,
+                "typo": mistype_tag,
             },
             breaks=BREAKS,
             has_generations=True,

@@ -37,6 +37,7 @@ from hooks.ground.settings import Settings, Switch
 from hooks.language.api.component import ComponentDeployment, ComponentDeploymentSpec
 from hooks.language.api.component_spec import ComponentSpec, Ingress
 from hooks.language.rules import component as component_rules
+from hooks.language.rules.slips import KEPT_RELEASE
 from hooks.language.rules.spec import ISTIO_MISSING, NO_ISTIO
 from hooks.wire.policy.identity import discovery_account, mpi_secret
 
@@ -113,7 +114,7 @@ def plan_component(component: ComponentDeployment, seen: ObservedComponent, sett
     labels = _object_labels(component, subject)
     replicas = 1 if spec.replicas is None else spec.replicas
     known = {**component.metadata.annotations, **spec.annotations}
-    frontend = find_frontend_container(known, spec.extra_pod_spec)
+    frontend, kept = find_frontend_container(known, spec.extra_pod_spec), known.get(contract.ANNOTATION_KEPT_RELEASE)
     exposure, warnings = _plan_exposure(spec, subject, defaults, seen, frontend=frontend)
     pod = replace(_plan_pod(spec, subject, defaults, seen=seen, settings=settings), frontend_container=frontend)
     key = plan_key(subject.name, subject.namespace, seen.mpi_key, settings) if copies_mpi_key(component) else None
@@ -134,6 +135,7 @@ def plan_component(component: ComponentDeployment, seen: ObservedComponent, sett
         exposure=exposure,
         projection=project(spec, subject.dynamo_namespace),
         warnings=(
+            *([KEPT_RELEASE.at(SPEC / "runtimeVersionOverride", release=kept).text] if kept else []),
             *warnings,
             *(key.warnings if key else ()),
             *find_beta_warnings(contract.COMPONENT, component.metadata.annotations, write_nodes(spec.node_count)),

@@ -10,8 +10,10 @@ from typing import Any
 
 from hooks.component.spec.subject import ComponentType
 from hooks.graph.change.complete_sets import find_done
+from hooks.graph.change.kept_releases import find_kept_releases, with_releases
 from hooks.graph.change.pacing import GOES_BACK, ROLLING_UPDATE, RolloutInSets, RolloutState, WayBack
 from hooks.graph.change.revisions import observe_revisions
+from hooks.graph.seen.observe import ObservedGraph
 from hooks.ground.k8s.types import ReadManifest, name_of
 from hooks.ground.settings import Settings, Switch
 from hooks.wire.metacontroller.effects import Event, WriteBackSpec
@@ -26,7 +28,9 @@ WENT_BACK = "RolloutWentBack"
 """Reasons of Events."""
 
 
-def find_way_back(request: SyncRequest, rollout: RolloutInSets, settings: Settings) -> WayBack | None:
+def find_way_back(
+    request: SyncRequest, rollout: RolloutInSets, seen: ObservedGraph, settings: Settings
+) -> WayBack | None:
     """Where a stalled rollout goes back to; None if it is not to go back, or does not stall."""
     if settings.effect_go_back is not Switch.ON or rollout.state is not RolloutState.STALLED:
         return None
@@ -34,10 +38,10 @@ def find_way_back(request: SyncRequest, rollout: RolloutInSets, settings: Settin
         return WayBack(lacks="the last way back was from this spec or to it")
     if rollout.serving is None or find_done(rollout.roles) >= rollout.serving[1]:
         return WayBack(lacks="no earlier generation serves more")
-    return _find_revision(request, rollout.serving[0])
+    return _find_revision(request, rollout.serving[0], seen)
 
 
-def _find_revision(request: SyncRequest, generation: str) -> WayBack:
+def _find_revision(request: SyncRequest, generation: str, seen: ObservedGraph) -> WayBack:
     """The newest earlier revision whose workers have that generation."""
     present = name_present(request.parent)
     past = [one for one in observe_revisions(request) if one.name != present and one.suffix == generation]
@@ -46,12 +50,12 @@ def _find_revision(request: SyncRequest, generation: str) -> WayBack:
         document = None if newest is None else unpack(newest.recorded)
     except UnreadableRevision as unreadable:
         return WayBack(lacks=f"the revision of the workers that serve cannot be used: {unreadable}")
-    if newest is None or document is None or _digest(request.parent, document) != generation:
+    if newest is None or document is None or _digest(request.parent, document, seen) != generation:
         return WayBack(lacks="the history has no spec that gives the workers that serve")
     return WayBack(revision=newest.name, number=newest.number)
 
 
-def _digest(graph: ReadManifest, document: Mapping[str, Any]) -> str:
+def _digest(graph: ReadManifest, document: Mapping[str, Any], seen: ObservedGraph) -> str:
     """The generation that the workers of a recorded spec would get."""
     services = document["spec"].get("services") or {}
     workers = [
@@ -59,7 +63,8 @@ def _digest(graph: ReadManifest, document: Mapping[str, Any]) -> str:
         for name, one in services.items()
         if isinstance(one, dict) and ComponentType.of(str(one.get("componentType"))).is_worker
     ]
-    return digest_workers(with_spec(graph, document), workers)
+    restored = with_spec(graph, document)
+    return digest_workers(with_releases(restored, find_kept_releases(restored, seen)), workers)
 
 
 def plan_going_back(request: SyncRequest, rollout: RolloutInSets) -> tuple[WriteBackSpec | Event, ...]:

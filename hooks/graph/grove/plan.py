@@ -33,6 +33,7 @@ from hooks.ground.k8s.grove import (
     with_update_strategy,
 )
 from hooks.ground.k8s.grove_immutables import find_immutable_changes, keep_immutable
+from hooks.ground.k8s.hashing import canonical_json
 from hooks.ground.k8s.pod_sets import cliques_of
 from hooks.ground.k8s.types import Json, Manifest, PodSpec, build_metadata, name_of
 from hooks.ground.problems import SPEC, Joined, Key, Problem
@@ -97,7 +98,7 @@ def plan_grove(
         services,
         topology.get(WHOLE_GRAPH),
         termination_delay=NEVER if below or counts_still(seen.grove) else settings.grove_termination_delay,
-        annotations={**_kept_decisions(graph, components), **_volcano_queue(graph, settings)},
+        annotations={**_kept_decisions(graph, components, seen), **_volcano_queue(graph, settings)},
     )
     if existing is not None and not existing.is_deleting:
         pod_clique_set = keep_immutable(pod_clique_set, existing.spec)
@@ -131,12 +132,16 @@ def build_grove(plan: GrovePlan) -> list[Manifest]:
     return [plan.pod_clique_set, *exposed] if has_set else exposed
 
 
-def _kept_decisions(graph: GraphDeployment, components: Iterable[GraphServicePlan]) -> dict[str, str]:
+def _kept_decisions(
+    graph: GraphDeployment, components: Iterable[GraphServicePlan], seen: ObservedGraph
+) -> dict[str, str]:
     """What was decided for the graph or for services, in annotations of components, which do not exist under Grove."""
     name = contract.ANNOTATION_NAMESPACE_PREFIX
     found = (component.spec.get("annotations", {}).get(name) for component in components)
     origin = graph.metadata.annotations.get(contract.ANNOTATION_ORIGIN_VERSION, "")
     decided = {name: next(filter(None, found), ""), contract.ANNOTATION_ORIGIN_VERSION: origin}
+    if seen.kept_releases:
+        decided[contract.ANNOTATION_KEPT_RELEASE] = canonical_json(seen.kept_releases)
     return {key: value for key, value in decided.items() if value}
 
 

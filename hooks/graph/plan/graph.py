@@ -39,6 +39,7 @@ from hooks.ground.problems import SPEC, FieldPath, Joined, Key, Problem
 from hooks.ground.settings import Settings
 from hooks.language.api.graph import GraphDeployment
 from hooks.language.rules.graph import NO_ORCHESTRATOR, PRIORITY_CLASS_GROVE, PRIORITY_CLASS_IDLE
+from hooks.language.rules.slips import KEPT_RELEASE
 from hooks.wire.metacontroller.controllers import can_use_leader_worker_sets
 
 PRIORITY_READERS = frozenset({KAI_SCHEDULER, contract.VOLCANO_SCHEDULER})
@@ -122,7 +123,13 @@ def plan_graph(
         accounts=accounts,
         picker=plan_picker(graph),
         model_services=plan_model_services(graph),
-        warnings=tuple(_warn(graph, path, components, grove, restarts=restarts, generation=generation)),
+        warnings=(
+            *(
+                KEPT_RELEASE.at(SPEC / "services" / Key(name) / "runtimeVersionOverride", release=release).text
+                for name, release in sorted(seen.kept_releases.items())
+            ),
+            *_warn(graph, path, components, grove, restarts=restarts, generation=generation),
+        ),
         notes=(
             path.note,
             *_waiting(path.blocked_by),

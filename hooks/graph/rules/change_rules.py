@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 
 from hooks.component.rules.validate import read_backend, validate_change
 from hooks.graph.plan.path import may_take_grove
-from hooks.ground.k8s import kinds
+from hooks.graph.seen.live_path import GraphPath, read_reported_path
 from hooks.ground.k8s.types import Json, ReadManifest
 from hooks.ground.problems import SPEC, Key, Problem
 from hooks.language.api.component_spec import ComponentSpec, Multinode
@@ -29,10 +29,9 @@ def find_graph_changes(new: GraphDeployment, old: ReadManifest, review: Review) 
     problems = (
         *engine.problems,
         *_find_flipped_nodes(new.spec.services, before),
-        *_find_changed_services(new.spec.services, before),
         *_find_changed_least(new.spec.services, before),
         *_find_changed_topology(review.new, old),
-        *(_find_fixed_nodes(new.spec.services, old) if may_take_grove(new.metadata.annotations) else ()),
+        *(_find_fixed_by_grove(new.spec.services, old) if may_take_grove(new.metadata.annotations) else ()),
     )
     if not may_change_replicas(review.user, new, review):
         problems = (*problems, *_find_changed_replicas(new.spec.services, before))
@@ -57,13 +56,6 @@ def _find_flipped_nodes(new: Mapping[str, ComponentSpec], old: Mapping[str, Json
             yield rules.NODE_TOPOLOGY.at(SPEC / "services" / Key(name))
 
 
-def _find_changed_services(new: Mapping[str, Json], old: Mapping[str, Json]) -> Iterator[Problem]:
-    changes = ((rules.SERVICES_ADDED, new.keys() - old.keys()), (rules.SERVICES_REMOVED, old.keys() - new.keys()))
-    texts = [text.format(names=f"[{' '.join(sorted(names))}]") for text, names in changes if names]
-    if texts:
-        yield rules.SERVICE_TOPOLOGY.at(SPEC / "services", changes=", ".join(texts))
-
-
 def _find_changed_least(new: Mapping[str, ComponentSpec], old: Mapping[str, Json]) -> Iterator[Problem]:
     """Services whose least number of replicas changes, which Grove never does."""
     for name, spec in sorted(new.items()):
@@ -81,21 +73,20 @@ def _find_changed_topology(new: ReadManifest, old: ReadManifest) -> Iterator[Pro
             yield topology.TOPOLOGY_CHANGE_OF_SERVICE.at(SPEC / "services" / Key(name) / "topologyConstraint")
 
 
-def _find_fixed_nodes(new: Mapping[str, ComponentSpec], old: ReadManifest) -> Iterator[Problem]:
-    """Services whose number of nodes changes although they run under Grove, as the old status says.
+def _find_fixed_by_grove(new: Mapping[str, ComponentSpec], old: ReadManifest) -> Iterator[Problem]:
+    """What Grove keeps of a graph that runs under it, as the old status says.
 
-    All pods of a replica start together, and Grove never changes their number.
+    It never changes the cliques, nor their number of pods: all pods of a replica start together.
     """
-    status, before = old.get("status"), _read_services(old)
-    running = status.get("services") if isinstance(status, Mapping) else None
-    for name, service in sorted(running.items()) if isinstance(running, Mapping) else ():
-        is_under_grove = (
-            isinstance(service, Mapping) and service.get("componentKind") == kinds.POD_CLIQUE_SCALING_GROUP.kind
-        )
-        if not is_under_grove or name not in new or name not in before or not new[name].is_multinode:
-            continue
+    if read_reported_path(old.get("status")) is not GraphPath.GROVE:
+        return
+    before = _read_services(old)
+    changes = (("added", new.keys() - before.keys()), ("removed", before.keys() - new.keys()))
+    if said := [f"{change}: {', '.join(sorted(names))}" for change, names in changes if names]:
+        yield rules.GROVE_SERVICES.at(SPEC / "services", changes="; ".join(said))
+    for name in sorted(new.keys() & before.keys()):
         count, was = new[name].node_count, _node_count(before[name])
-        if was > 1 and count != was:
+        if new[name].is_multinode and was > 1 and count != was:
             yield rules.GROVE_NODES.at(SPEC / "services" / Key(name) / "multinode.nodeCount", old=was, new=count)
 
 

@@ -1,7 +1,7 @@
 """A graph's PodCliqueSet and the objects that Grove created from it, read into frozen values; decides nothing."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from hooks.component.seen.discovered import Discovered, parse_discovered, read_annotation
 from hooks.graph.seen.grove_names import find_set_name, read_set_name
@@ -27,6 +27,7 @@ class ObservedSet:
     `errors` are Grove's own words. `restarts` is by service the id of the last restart, empty for none; the applied
     spec counts if the annotation was removed.
     `discovered` is by service what was discovered for its pods when they last changed. `rendering` is the set's mark.
+    `kept_releases` are by service the releases that its annotation keeps.
     """
 
     is_deleting: bool
@@ -37,6 +38,7 @@ class ObservedSet:
     restarts: Mapping[str, str]
     discovered: Mapping[str, Discovered]
     rendering: RenderingMark | None = None
+    kept_releases: Mapping[str, Json] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,6 +122,7 @@ def _observe_set(manifest: ReadManifest, unprocessed: str) -> ObservedSet:
         restarts=_read_restarts(cliques_of(applied or {}), cliques_of(spec)),
         discovered=_read_discovered(manifest),
         rendering=read_mark(manifest),
+        kept_releases=read_annotation(read_applied_annotations(manifest).get(contract.ANNOTATION_KEPT_RELEASE)),
     )
 
 

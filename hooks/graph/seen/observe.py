@@ -129,7 +129,8 @@ class ObservedGraph:
     prefix of its Dynamo namespace, `pool` how its InferencePool finds workers. `generations` are the components whose
     names have a generation in them. `unread` says in half a sentence why it is not known which of them there are, of
     a graph that the Go operator may have begun. `is_namespace_ending`: the namespace is being deleted. `is_ending`:
-    the graph itself is. `pods_known` are the services whose pods were read, None if pods were given otherwise or are
+    the graph itself is. `kept_releases` are by service the releases that services keep, whose images name none.
+    `pods_known` are the services whose pods were read, None if pods were given otherwise or are
     never read. `endpoints` are those of the frontends' Services, None if no EndpointSlice is in the request.
     `longer` are the other graphs whose Dynamo namespace begins with this one's, `seeing` those that see its workers.
     """
@@ -159,6 +160,7 @@ class ObservedGraph:
     endpoints: Endpoints | None = None
     longer: tuple[str, ...] = ()
     seeing: tuple[str, ...] = ()
+    kept_releases: Mapping[str, str] = field(default_factory=dict)
 
     def knows_pods(self, service: str) -> bool:
         """Whether all pods of a service under Grove are among `pods`, or nothing can tell of them."""

@@ -8,7 +8,7 @@ Source: Dynamo operator, internal/webhook/validation/dynamographdeployment.go, a
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from hooks.ground.problems import METADATA, SPEC, FieldPath, Rule
+from hooks.ground.problems import METADATA, SPEC, Rule
 from hooks.language.cel.expressions import (
     NAME,
     At,
@@ -105,36 +105,10 @@ _SERVICES_RULES = (
 )
 
 
-def list_names(names: str) -> str:
-    """An expression that writes a list of texts as `[a b]`."""
-    slots = "%s" * MAX_SERVICES
-    item = f"(i > 0 ? ' %s' : '%s').format([{names}[i]])"
-    return f"'[{slots}]'.format({_RANGE}.map(i, i < size({names}) ? {item} : ''))"
-
-
-def say_changes(rule: Rule, path: FieldPath, added: tuple[str, str], removed: tuple[str, str]) -> str:
-    """An expression for the message about added and removed services.
-
-    Of both, the first is the text with `{names}`, the second an expression for the list of names.
-    """
-    news = fill_text(added[0], names=Phrase("%s", (list_names("a"),)))
-    olds = fill_text(removed[0], names=Phrase("%s", (list_names("r"),)))
-
-    def said(*changes: Phrase) -> str:
-        joined = Phrase(", ".join(c.form for c in changes), tuple(value for c in changes for value in c.values))
-        return format_text(fill_text(rule.text, path=path, changes=joined))
-
-    return (
-        f"[{added[1]}].map(a, [{removed[1]}].map(r, size(a) > 0 && size(r) > 0 ? {said(news, olds)} : "
-        f"size(a) > 0 ? {said(news)} : {said(olds)})[0])[0]"
-    )
-
-
 _NEW, _OLD = (f"{unpacked(name)}[?k]" for name in ("self", "oldSelf"))
 _NODES = f"{_NEW}.?multinode.?nodeCount.orValue(1) > 1"
 _OLD_NODES = f"{_OLD}.?multinode.?nodeCount.orValue(1) > 1"
 _FLIPPED = f"{_OLD}.hasValue() && ({_NODES}) != ({_OLD_NODES})"
-_ADDED, _REMOVED = f"self.filter(k, !{_OLD}.hasValue())", f"oldSelf.filter(k, !{_NEW}.hasValue())"
 
 _LEAST = f"{_OLD}.hasValue() && {_NEW}.?minAvailable.orValue(1) != {_OLD}.?minAvailable.orValue(1)"
 _CHANGE_RULES = (
@@ -145,17 +119,6 @@ _CHANGE_RULES = (
         f"self.all(k, !({_LEAST}))",
         Phrase(f"{_SERVICE.form}.minAvailable", _SERVICE.values),
         first_key=_LEAST,
-    ),
-    CelRule(
-        rule=rules.SERVICE_TOPOLOGY,
-        at=_SERVICES,
-        holds=f"self.all(k, {_OLD}.hasValue()) && oldSelf.all(k, {_NEW}.hasValue())",
-        text=say_changes(
-            rules.SERVICE_TOPOLOGY,
-            SPEC / "services",
-            (rules.SERVICES_ADDED, _ADDED),
-            (rules.SERVICES_REMOVED, _REMOVED),
-        ),
     ),
 )
 

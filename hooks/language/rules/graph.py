@@ -130,16 +130,17 @@ GROVE_NODES = Rule(
     place=Place.WEBHOOK,
     why=_ANNOTATION,
 )
-SERVICE_TOPOLOGY = Rule(
-    name="service-topology",
-    text="service topology is immutable and cannot be modified after creation: {changes}",
+GROVE_SERVICES = Rule(
+    name="grove-services",
+    text=(
+        "{path}: none can be added or removed under Grove ({changes}), which keeps the cliques of a PodCliqueSet; "
+        "delete the graph and create it again, or switch Grove off by the graph's annotation "
+        + contract.ANNOTATION_ENABLE_GROVE
+    ),
     reason=Reason.IMMUTABLE,
-    place=Place.CEL,
+    place=Place.WEBHOOK,
+    why=_ANNOTATION,
 )
-SERVICES_ADDED = "services added: {names}"
-SERVICES_REMOVED = "services removed: {names}"
-"""The parts of `changes` in the text of SERVICE_TOPOLOGY; several are joined by commas."""
-
 MIN_AVAILABLE_CHANGE = Rule(
     name="min-available-change",
     text="{path} is immutable and cannot be changed after creation",

@@ -30,8 +30,13 @@ PROBE_PORT = _slip(
 )
 NO_RELEASE = _slip(
     "no-release",
-    "{path}: the tag of {image!r} names no release of Dynamo, so the component gets the defaults of 0.9; write its "
-    "release into {field}, such as 1.5.0",
+    "{path}: the tag of {image!r} names no release of Dynamo, so a new component gets the defaults of 0.9, and a "
+    "running one keeps its release; write the release into {field}, such as 1.5.0",
+)
+KEPT_RELEASE = _slip(
+    "kept-release",
+    "{path}: the tag of the image names no release of Dynamo, so {release} stays, which ran before; correct the tag, "
+    "or write the release of the image here",
 )
 NEWER_RELEASE = _slip(
     "newer-release",

@@ -12,7 +12,7 @@ from dataclasses import replace
 from hooks.ground import contract
 from hooks.ground.problems import HERE, SPEC, FieldPath, Rule
 from hooks.language.cel.expressions import NAME, At, CelRule, Phrase, cel_rule, fill_text, format_text, name_rule
-from hooks.language.cel.graph import LABEL, NAME_LENGTH_RULE, restart_rules, say_changes
+from hooks.language.cel.graph import LABEL, NAME_LENGTH_RULE, restart_rules
 from hooks.language.cel.kinds import BACKEND, COMPONENT_NAME_RULE, FROZEN, LONE_MIN_AVAILABLE, adapter_rules
 from hooks.language.rules import graph, request, topology
 from hooks.language.v1beta1 import rules as v1beta1
@@ -132,8 +132,6 @@ _CONSTRAINT_CHANGED = (
     "oldSelf.exists(o, o.name == $c.name && (has(o.topologyConstraint) != has($c.topologyConstraint) || "
     "has(o.topologyConstraint) && o.topologyConstraint != $c.topologyConstraint))"
 )
-_ADDED = "self.filter(c, !oldSelf.exists(o, o.name == c.name)).map(c, c.name)"
-_REMOVED = "oldSelf.filter(o, !self.exists(c, c.name == o.name)).map(o, o.name)"
 
 _TYPE_CHANGED = "has({old}.type) && (!has({new}.type) || {new}.type != {old}.type)"
 _LEAST = "{}.?minAvailable.orValue(1)"
@@ -153,17 +151,6 @@ _CHANGE_RULES = (
         )
     ),
     of_graph(ComponentRule(graph.NODE_TOPOLOGY, _FLIPPED)),
-    CelRule(
-        rule=graph.SERVICE_TOPOLOGY,
-        at=COMPONENTS,
-        holds=f"size({_ADDED}) == 0 && size({_REMOVED}) == 0",
-        text=say_changes(
-            in_v1beta1(graph.SERVICE_TOPOLOGY),
-            SPEC / "components",
-            (v1beta1.COMPONENTS_ADDED, _ADDED),
-            (v1beta1.COMPONENTS_REMOVED, _REMOVED),
-        ),
-    ),
     cel_rule(
         topology.TOPOLOGY_CHANGE,
         _SPEC,

@@ -41,10 +41,6 @@ TYPE_CHANGE = Rule(
     name="type-change", text="{path}: type is immutable after it is set", reason=Reason.IMMUTABLE, place=Place.CEL
 )
 
-COMPONENTS_ADDED = "components added: {names}"
-COMPONENTS_REMOVED = "components removed: {names}"
-"""The parts of `changes` in the text of `graph.SERVICE_TOPOLOGY`; several are joined by commas."""
-
 ADAPTER_IS_ON = Rule(
     name="scaling-adapter-on",
     text=(
@@ -106,10 +102,6 @@ _WORDS: Mapping[Rule, Rule] = dict(
             graph.SERVICE_NAME_LENGTH,
             "{path}: the name {name} has {length} characters, at most 63 are possible; shorten the "
             "DynamoGraphDeployment name (length {graph_length}) or the component name (length {service_length})",
-        ),
-        _worded(
-            graph.SERVICE_TOPOLOGY,
-            "component topology is immutable and cannot be modified after creation: {changes}",
         ),
         _worded(
             graph.RESTART_ANNOTATION,

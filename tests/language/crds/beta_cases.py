@@ -101,8 +101,8 @@ COMPONENTS = (
         "spec.components[2].type: spec.components[1] is an endpoint picker too; a graph has at most one component of "
         "type epp",
     ),
-    broken("added-and-removed", of(A, one("c")), "components added: [c], components removed: [B]", old=of(A, B)),
-    broken("added", of(A, B, one("c")), "after creation: components added: [B c]", old=of(A)),
+    fine("added-and-removed", of(A, one("c")), old=of(A, B)),
+    fine("added", of(A, B, one("c")), old=of(A)),
     fine("order-changed", of(B, A), old=of(A, B)),
     fine("without-replicas-then-with", of(one("a", replicas=3)), old=of(A)),
 )

@@ -6,11 +6,26 @@ MANY = {"nodeCount": 2}
 BACKEND = "spec.backendFramework is immutable and cannot be changed after creation"
 BACKEND_WARNING = "Changing spec.backendFramework may cause unexpected behavior"
 LEAST = "spec.services[main].minAvailable is immutable and cannot be changed after creation"
-FIXED = "service topology is immutable and cannot be modified after creation"
 
 
 GROUP = {"componentKind": "PodCliqueScalingGroup", "componentName": "g-0-main", "replicas": 1, "updatedReplicas": 1}
 UNDER_GROVE = {"services": {"main": GROUP}}
+UNDER_COMPONENTS = {"services": {"main": {**GROUP, "componentKind": "Deployment", "componentName": "g-main"}}}
+ONE: Manifest = {"main": {}}
+TWO: Manifest = {**ONE, "frontend": {}}
+OTHER: Manifest = {**ONE, "cache": {}}
+
+
+def fixed(changes: str) -> str:
+    return (
+        f"spec.services: none can be added or removed under Grove ({changes}), which keeps the cliques of a "
+        "PodCliqueSet; delete the graph and create it again, or switch Grove off by the graph's annotation "
+        "nvidia.com/enable-grove"
+    )
+
+
+def running(services: Manifest, status: Manifest) -> Manifest:
+    return {**graph(services), "status": status}
 
 
 def flipped(name: str) -> str:
@@ -44,35 +59,32 @@ CHANGES = (
         problems=(BACKEND,),
         warnings=(BACKEND_WARNING,),
     ),
+    Case(id="service-added", old=running(ONE, UNDER_COMPONENTS), new=graph(TWO)),
+    Case(id="service-removed", old=running(TWO, UNDER_COMPONENTS), new=graph(ONE)),
+    Case(id="service-replaced", old=running(TWO, UNDER_COMPONENTS), new=graph(OTHER)),
+    Case(id="service-added-before-anything-runs", old=graph(ONE), new=graph(TWO)),
     Case(
-        id="service-added",
-        old=graph(),
-        new=graph({"main": {}, "frontend": {}}),
-        problems=(f"{FIXED}: services added: [frontend]",),
+        id="services-added-under-grove",
+        old=running(ONE, UNDER_GROVE),
+        new=graph({**TWO, "cache": {}}),
+        problems=(fixed("added: cache, frontend"),),
     ),
     Case(
-        id="services-added",
-        old=graph(),
-        new=graph({"main": {}, "frontend": {}, "cache": {}}),
-        problems=(f"{FIXED}: services added: [cache frontend]",),
+        id="services-removed-under-grove",
+        old=running({**TWO, "cache": {}}, UNDER_GROVE),
+        new=graph(ONE),
+        problems=(fixed("removed: cache, frontend"),),
     ),
     Case(
-        id="service-removed",
-        old=graph({"main": {}, "frontend": {}}),
-        new=graph(),
-        problems=(f"{FIXED}: services removed: [frontend]",),
+        id="service-replaced-under-grove",
+        old=running(TWO, UNDER_GROVE),
+        new=graph(OTHER),
+        problems=(fixed("added: cache; removed: frontend"),),
     ),
     Case(
-        id="services-removed",
-        old=graph({"main": {}, "frontend": {}, "cache": {}}),
-        new=graph(),
-        problems=(f"{FIXED}: services removed: [cache frontend]",),
-    ),
-    Case(
-        id="service-replaced",
-        old=graph({"main": {}, "cache": {}}),
-        new=graph({"main": {}, "frontend": {}}),
-        problems=(f"{FIXED}: services added: [frontend], services removed: [cache]",),
+        id="service-added-and-no-grove-any-more",
+        old=running(ONE, UNDER_GROVE),
+        new=graph(TWO, annotations={"nvidia.com/enable-grove": "false"}),
     ),
     Case(id="replicas-without-adapter", old=service(replicas=1), new=service(replicas=3)),
     Case(
@@ -109,12 +121,7 @@ CHANGES = (
         new=graph({"a": {}, "b": {"multinode": MANY}, "c": {"multinode": {"nodeCount": 3}}}),
         problems=(flipped("b"),),
     ),
-    Case(
-        id="multinode-service-added",
-        old=graph(),
-        new=graph({"main": {}, "big": {"multinode": MANY}}),
-        problems=(f"{FIXED}: services added: [big]",),
-    ),
+    Case(id="multinode-service-added", old=graph(), new=graph({"main": {}, "big": {"multinode": MANY}})),
     Case(
         id="engine-of-a-component",
         old=component(backendFramework="sglang"),

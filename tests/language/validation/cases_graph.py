@@ -146,10 +146,6 @@ NAMES = (
                 f"limit (PodCliqueSet {LONG} + vllmdecodeworker2), and the graph's PodCliqueSet keeps its name; "
                 "shorten this name to at most 16 characters, or delete the graph and create it again"
             ),
-            (
-                "service topology is immutable and cannot be modified after creation: services added: "
-                "[VllmDecodeWorker2], services removed: [main]"
-            ),
         ),
     ),
     Case(

@@ -63,11 +63,15 @@ def test_metacontrollers_own_account_may_scale_without_settings_and_the_charts_n
 
 
 def test_account_may_scale_and_still_break_no_other_rule() -> None:
-    verdict = scale(Requester(name=HOOKS), new=graph({"main": {"replicas": 3, **MANAGED}, "more": {}}), **SETTINGS)
+    verdict = scale(
+        Requester(name=HOOKS), new=graph({"main": {"replicas": 3, **MANAGED}}, backendFramework="vllm"), **SETTINGS
+    )
     assert verdict.reasons == ("immutable",)
 
 
 @pytest.mark.parametrize("old", [{}, {"spec": None}, {"spec": {"services": []}}, {"spec": {"services": {"main": 3}}}])
 def test_old_graph_of_any_shape_is_compared(old: dict[str, Any]) -> None:
-    verdict = scale(None, old={**{key: OLD[key] for key in ("apiVersion", "kind", "metadata")}, **old})
+    status = {"services": {"main": {"componentKind": "PodClique"}}}
+    kept = {key: OLD[key] for key in ("apiVersion", "kind", "metadata")}
+    verdict = scale(None, old={**kept, **old, "status": status})
     assert verdict.problems

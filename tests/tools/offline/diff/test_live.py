@@ -211,6 +211,6 @@ def test_frontend_that_waits_until_its_workers_leave_their_generation_restarts_t
         available = {"type": "Available", "status": "True"}
         return {**one, "status": {"observedGeneration": 1, "conditions": [available], "service": service}}
 
-    new = edited_service(AGG, "Frontend", lambda spec: spec["extraPodSpec"]["mainContainer"].update(image="a:mine"))
+    new = edited_service(AGG, "Frontend", lambda spec: spec["extraPodSpec"]["mainContainer"].update(image="a:1.0.1"))
     found = compare(live(AGG, report), new)
     assert pods(found) == {f"Deployment/{FRONTEND}": "restart 1", "Deployment/vllm-agg-vllmworker": "restart 1"}

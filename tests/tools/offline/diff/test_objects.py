@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from hooks.ground import contract
 from hooks.ground.problems import SPEC
 from hooks.tools.offline.diff.fields import FieldChange
 from hooks.tools.offline.diff.plan import Difference, Fate, ObjectChange
@@ -121,9 +122,9 @@ def test_what_only_admission_refuses_is_stored_without_it_and_has_no_effect(admi
 
 
 def test_what_the_api_server_refuses_needs_no_admission() -> None:
-    more = edited(DISAGG, lambda spec: spec["services"].update(More=spec["services"][DECODE]))
+    nodes = edited_service(DISAGG, DECODE, lambda spec: spec.update(multinode={"nodeCount": 2}))
     for admission in (True, False):
-        found = compare(DISAGG, more, admission=admission)
+        found = compare(DISAGG, nodes, "lws", "volcano", admission=admission)
         assert "the API server refuses the change, and nothing of it happens" in sentences(found.refused)[0]
         assert found.stored == ()
 
@@ -157,9 +158,28 @@ def test_adapter_keeps_its_replicas() -> None:
     assert pods(found) == {}
 
 
-def test_added_service_is_refused() -> None:
+def test_service_can_be_added_and_removed_but_not_under_grove() -> None:
     more = edited(DISAGG, lambda spec: spec["services"].update(More=spec["services"][DECODE]))
-    assert "services added: [More]" in sentences(compare(DISAGG, more).refused)[0]
+    for old, new, fate in ((DISAGG, more, "added"), (more, DISAGG, "removed")):
+        found = compare(old, new)
+        assert (found.refused, found.stored) == ((), ())
+        assert fates(found)["DynamoComponentDeployment/vllm-disagg-more"] == fate
+        kept = compare(old, new, "grove")
+        assert (kept.refused, pods(kept)) == ((), {})
+        assert (
+            "its children stay as they are, because PodCliqueSet vllm-disagg cannot change" in sentences(kept.stored)[0]
+        )
+
+
+@pytest.mark.parametrize(("kind", "installed"), [("Deployment", ()), ("PodCliqueSet", ("grove",))])
+def test_tag_that_names_no_release_changes_the_image_and_the_generation_alone(
+    kind: str, installed: tuple[str, ...]
+) -> None:
+    new = edited_service(DISAGG, DECODE, lambda spec: spec["extraPodSpec"]["mainContainer"].update(image="r/i:bad"))
+    changed = {path for path in fields(compare(DISAGG, new, *installed), kind) if path.startswith("spec.")}
+    ends = (".image", f"[{contract.WORKER_SUFFIX}].value", f".labels[{contract.LABEL_WORKER_HASH}]")
+    assert {end for path in changed for end in ends if path.endswith(end)} == set(ends)
+    assert [path for path in changed if not path.endswith(ends)] == []
 
 
 def test_what_a_pod_clique_set_cannot_change_needs_a_new_one() -> None:
