@@ -22,8 +22,8 @@ BUDGETS = {
         lines=45_150,
         reason="All five kinds, whose calls are made by the same server, rollouts in sets that people steer, "
         "the history of specs, what frontends say, Grove's parts one by one, replicas that it loses or that wait, "
-        "topologies that it refuses, graphs that share workers, names that a deletion holds, releases that tags no longer "
-        "name, what policies may change, and what conversion, rules and clients need.",
+        "topologies that it refuses, graphs that share workers, names that a deletion holds, releases that tags no "
+        "longer name, what policies may change, and what conversion, rules and clients need.",
     ),
     "admission": Budget(
         modules=("hooks.server.commands.serve_admission", "hooks.server.admission.app"),

@@ -13,6 +13,7 @@ import pytest
 from hooks.ground import contract
 from hooks.ground.errors import InvalidSpec
 from hooks.ground.k8s import kinds
+from hooks.ground.k8s.hashing import canonical_json
 from hooks.ground.k8s.types import Manifest, gvk_of
 from hooks.ground.settings.facts import Facts
 from hooks.tools.offline.simulator.store import copy_json
@@ -112,9 +113,10 @@ def forget_origin(request: SyncRequest, answer: SyncAnswer, _facts: Facts) -> Sy
 
 def accuse(_request: SyncRequest, answer: SyncAnswer, _facts: Facts) -> SyncAnswer:
     """As if a change on its way were somebody's."""
-    found = answer.status.get("conditions") or []
+    status = answer.status or {}
+    found = status.get("conditions") or []
     said = [{**one, "message": one["message"].replace("wait", invariants.ACCUSATIONS[0])} for one in found]
-    return replace(answer, status={**answer.status, "conditions": said})
+    return replace(answer, status={**status, "conditions": said})
 
 
 def shrink(_request: SyncRequest, answer: SyncAnswer, _facts: Facts) -> SyncAnswer:
@@ -203,6 +205,20 @@ def one_generation_for_all(_request: SyncRequest, answer: SyncAnswer, _facts: Fa
         return child
 
     return with_children(answer, change, contract.COMPONENT.kind)
+
+
+def leave_generations(request: SyncRequest, answer: SyncAnswer, _facts: Facts) -> SyncAnswer:
+    """As if an image of no release were one of a release that sees no generations."""
+    pod = request.parent["spec"].get("extraPodSpec") or {}
+    has_release = "1.6.l" not in canonical_json(pod) and "bad" not in canonical_json(pod)
+
+    def change(child: Manifest) -> Manifest:
+        for container in child["spec"]["template"]["spec"]["containers"]:
+            envs = container.get("env") or ()
+            container["env"] = [entry for entry in envs if entry["name"] != contract.WORKER_SUFFIX]
+        return child
+
+    return answer if has_release else with_children(answer, change, "Deployment")
 
 
 def without_prefix(_request: SyncRequest, answer: SyncAnswer, _facts: Facts) -> SyncAnswer:
@@ -389,6 +405,12 @@ CASES = {
         invariant=generations.workers_of_two_specs_never_meet,
         hook="graph",
         road="generations-lws",
+    ),
+    "typo leaves generations": Case(
+        lie=lambda: leave_generations,
+        invariant=generations.typo_leaves_no_generation,
+        disturbed_by=("edit",),
+        road="sets-back",
     ),
     "frontend sees no generation": Case(
         lie=lambda: without_prefix, invariant=generations.every_worker_is_seen, road="generations-lws", seed=6

@@ -4,7 +4,7 @@ The server's defaults and the fields of other writers are no difference: a map m
 Metacontroller merges by key more items, and the items of any other list more fields. It does not know who changed what.
 """
 
-from collections.abc import Container, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from itertools import chain
 
@@ -56,10 +56,10 @@ class FieldDifference:
 
 
 def find_difference(
-    wanted: ReadManifest, live: ReadManifest, accepted: Container[FieldDifference] = ()
+    wanted: ReadManifest, live: ReadManifest, accepts: Callable[[FieldDifference], bool] = lambda _difference: False
 ) -> FieldDifference | None:
     """The first difference between a wanted object and the live one of its name that is not accepted, or None."""
-    return next((one for one in find_differences(wanted, live) if one not in accepted), None)
+    return next((one for one in find_differences(wanted, live) if not accepts(one)), None)
 
 
 def find_differences(wanted: ReadManifest, live: ReadManifest) -> Iterator[FieldDifference]:

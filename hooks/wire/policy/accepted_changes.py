@@ -22,7 +22,7 @@ class AcceptedChanges:
         """What the settings accept."""
         return cls(registries=settings.accepted_registries, fields=settings.accepted_fields)
 
-    def __contains__(self, difference: FieldDifference) -> bool:
+    def accepts(self, difference: FieldDifference) -> bool:
         """Whether a live object may differ so."""
         return self._has_image(difference) or self._has_field(str(difference.path))
 

@@ -161,7 +161,7 @@ def _compare(
     """Compare two objects once: plans and parsed objects are cached, so most calls have the same two."""
     wanted, live = _without_marks(returned.value), same.value
     kind, name, applied = gvk_of(wanted), name_of(wanted), read_last_applied(live)
-    difference = find_difference(wanted, live, accepted)
+    difference = find_difference(wanted, live, accepted.accepts)
     if applied is not None and applied != returned.value and _without_marks(applied) != wanted:
         return Deviation(kind=kind, name=name, state=Deviance.BEING_APPLIED, difference=difference)
     if difference is not None:

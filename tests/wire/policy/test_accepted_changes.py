@@ -95,7 +95,7 @@ def test_star_is_any_item_and_nothing_else() -> None:
 
 def test_what_nobody_but_metacontroller_wrote_was_changed_at_admission() -> None:
     live = {**make.observed(workload()), "spec": workload("mirror.example/x:1")["spec"]}
-    image = {"f:spec": {"f:template": {"f:spec": {"f:containers": {'k:{"name":"main"}': {"f:image": {}}}}}}}
+    image: Any = {"f:spec": {"f:template": {"f:spec": {"f:containers": {'k:{"name":"main"}': {"f:image": {}}}}}}}
     recorded = {**live, "metadata": {**live["metadata"], "managedFields": [{"manager": "metacontroller"}]}}
     recorded["metadata"]["managedFields"][0]["fieldsV1"] = image
 
