@@ -75,7 +75,9 @@ def metacontroller(converted: Converted, tmp_path_factory: pytest.TempPathFactor
 
 @pytest.fixture(scope="module")
 def hooks(converted: Converted, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    with running(hooks_server(tmp_path_factory.mktemp("hooks"), free_port(), plane=converted.plane)) as server:
+    """Frontends are not asked: under Grove nobody plays pods here."""
+    folder = tmp_path_factory.mktemp("hooks")
+    with running(hooks_server(folder, free_port(), "serving=report", plane=converted.plane)) as server:
         yield server
 
 

@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterable, Mapping
 
 from bench.page import RELIABILITY, replace_part, write_table
+from hooks.ground.k8s.types import GroupVersionKind
+from tests.faults.attempts import ATTEMPTS, CASES, play_attempt
 from tests.faults.catalogue import PLAYED
 from tests.faults.cluster.catalogue import PLAYED as PLAYED_ON_CLUSTER
 from tests.faults.cluster.fault import ClusterOutcome
@@ -12,6 +14,7 @@ from tests.faults.fault import Outcome, Verdict
 from tests.faults.play import OLD, play
 
 HEAD = ("fault", "what happens", "what users see meanwhile", "pods lost", "recovery", "verdict")
+ATTEMPTS_HEAD = ("child", "what happens", "the graph's Ready says for longest", "pods lost", "whole again after")
 CLUSTER_HEAD = (*HEAD[:4], "writes: children", "statuses", "refused", *HEAD[4:])
 _WORST = (Verdict.RESILIENT, Verdict.DEGRADED, Verdict.FAILED)
 _READY = "all_resources_are_ready"
@@ -19,7 +22,8 @@ _READY = "all_resources_are_ready"
 
 def write_page() -> None:
     """Play all faults in memory, and write their table and that of faults that other tests play into the page."""
-    _replace({"faults": write_played(PLAYED), "elsewhere": write_elsewhere()})
+    attempts = write_table(ATTEMPTS_HEAD, (list_attempt_cells(kind, name) for kind, name in CASES))
+    _replace({"faults": write_played(PLAYED), "attempts": attempts, "elsewhere": write_elsewhere()})
 
 
 def write_cluster_page(said: str, outcomes: Mapping[str, ClusterOutcome]) -> None:
@@ -67,6 +71,20 @@ def list_cells(name: str) -> list[str]:
     recovery = "never" if None in lasting else _say_seconds(max(filter(None, lasting), default=0.0))
     taken = max(outcome.taken for outcome in outcomes)
     return [name, fault.what, _seen(outcomes), f"{taken or 'none'}", recovery, f"{verdict}: {fault.holds}"]
+
+
+def list_attempt_cells(kind: GroupVersionKind, name: str) -> list[str]:
+    """The row of what somebody does to one kind of child."""
+    outcome, message, seconds = play_attempt(kind, name)
+    recovery = "never" if outcome.recovery is None else _say_seconds(outcome.recovery)
+    said = f"`{_shorten(message)}`, for {_say_seconds(seconds)}" if message else "nothing: it stays Ready"
+    return [kind.kind, ATTEMPTS[name].what, said, f"{outcome.taken or 'none'}", recovery]
+
+
+def _shorten(message: str) -> str:
+    """The first cause, without its remedy and what comes after."""
+    first = message.partition("; ")[0]
+    return re.sub(r" - .*?(?= \(|$)", " - …", first).replace("|", "/")
 
 
 def list_cluster_cells(name: str, outcome: ClusterOutcome) -> list[str]:

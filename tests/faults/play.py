@@ -5,7 +5,7 @@ from functools import cache
 from hooks.ground.k8s.types import Manifest
 from hooks.tools.offline.simulator.store import Ref, ref_of
 from tests.faults.catalogue import PLAYED
-from tests.faults.fault import Fault, Outcome
+from tests.faults.fault import Act, Fault, Outcome, nothing
 from tests.faults.stage import Stage
 from tests.sequences.disturbances import write_graph
 from tests.sequences.rest import come_to_rest
@@ -30,10 +30,11 @@ def play(name: str, road: str) -> Outcome:
     return play_fault(PLAYED[name], road)
 
 
-def play_fault(fault: Fault, road: str) -> Outcome:
-    """The same of a fault that need not be in the table."""
+def play_fault(fault: Fault, road: str, prepare: Act = nothing) -> Outcome:
+    """The same of a fault that need not be in the table; `prepare` is done before the graph comes to rest."""
     stage = Stage(ROADS[road])
     stage.disturb("creation", write_graph)
+    prepare(stage)
     come_to_rest(stage)
     why = stage.why_not_whole()
     assert not why, why
@@ -93,6 +94,7 @@ def _advance(stage: Stage, end: float) -> None:
 
 
 def _note(stage: Stage, seen: list[tuple[str, ...]]) -> None:
+    stage.listen()
     now = _said(stage)
     if now != seen[-1]:
         seen.append(now)

@@ -24,12 +24,14 @@ class Stage(World):
 
     `obstacle` says why the API server does not take a write, None for no reason; what it refused is no broken rule of
     the hooks. `pods_lost` are uids of pods that a fault itself took away, `labels_lost` labels that it did.
+    `listen` is called after each piece of work while a fault is watched.
     """
 
     def __init__(self, road: Road) -> None:
         self.obstacle: Callable[[LoggedWrite], ApiError | None] = lambda _write: None
         self.pods_lost: set[str] = set()
         self.labels_lost: dict[Ref, dict[str, str]] = {}
+        self.listen: Callable[[], None] = lambda: None
         self._obstructed: set[tuple[float, str, str, str]] = set()
         kept = tuple(check for check in INVARIANTS if check is not writes_are_accepted)
         super().__init__(road, 0, (*kept, _nothing_else_is_refused))

@@ -7,11 +7,13 @@ import pytest
 
 from bench.page import RELIABILITY
 from hooks.ground import contract
+from hooks.ground.k8s.types import GroupVersionKind
+from tests.faults.attempts import ATTEMPTS, CASES, play_attempt
 from tests.faults.catalogue import PLAYED, THEIRS
 from tests.faults.cluster.catalogue import PLAYED as ON_CLUSTER
 from tests.faults.elsewhere import ELSEWHERE, NOT_PLAYED, HeldElsewhere
 from tests.faults.fault import Fault, Verdict
-from tests.faults.page import list_cells, read_rows, read_table, write_elsewhere
+from tests.faults.page import list_attempt_cells, list_cells, read_rows, read_table, write_elsewhere
 from tests.faults.play import play, play_fault
 from tests.faults.stage import Stage
 from tests.sequences.truth import is_condition_true
@@ -20,6 +22,7 @@ from tests.sequences.world import Violation
 from tests.tools.offline.simulator.hooked import build_cluster
 
 ROW_OF = {cells[0]: cells for cells in read_table("faults")}
+ATTEMPT_OF = {(cells[0], cells[1]): cells for cells in read_table("attempts")}
 GRAPHS = 50
 
 
@@ -30,6 +33,20 @@ def test_fault_is_survived_as_the_page_says(name: str) -> None:
     verdicts = {play(name, road).verdict for road in fault.roads}
     assert verdicts == {Verdict.DEGRADED if fault.by_person else Verdict.RESILIENT}
     assert ROW_OF.get(name) == list_cells(name), "run `make faults`, and read the difference"
+
+
+@pytest.mark.sampled(every=4)
+@pytest.mark.parametrize(("kind", "name"), CASES, ids=lambda one: one if isinstance(one, str) else one.kind)
+def test_attempt_on_a_child_is_survived_as_the_page_says(kind: GroupVersionKind, name: str) -> None:
+    outcome, *_ = play_attempt(kind, name)
+    assert (outcome.unasked, outcome.lost) == (0, ())
+    assert outcome.recovery is not None
+    row = ATTEMPT_OF.get((kind.kind, ATTEMPTS[name].what))
+    assert row == list_attempt_cells(kind, name), "run `make faults`, and read the difference"
+
+
+def test_page_has_a_row_for_each_attempt() -> None:
+    assert list(ATTEMPT_OF) == [(kind.kind, ATTEMPTS[name].what) for kind, name in CASES]
 
 
 def test_page_has_a_row_for_each_fault_in_their_order() -> None:

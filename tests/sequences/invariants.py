@@ -171,10 +171,10 @@ def nothing_is_removed_unasked(_world: World, step: Step) -> Iterator[str]:
 
 
 def claims_outlive_everything_but_their_graph(world: World, step: Step) -> Iterator[str]:
-    """A claim that was made for a graph goes with the graph and never before."""
+    """A claim that was made for a graph goes with the graph and never before, unless somebody deletes it."""
     for change in step.changes:
         is_going = change.new is None or "deletionTimestamp" in change.new["metadata"]
-        if change.ref.kind != kinds.PERSISTENT_VOLUME_CLAIM.kind or not is_going:
+        if change.ref.kind != kinds.PERSISTENT_VOLUME_CLAIM.kind or not is_going or change.ref in world.edited:
             continue
         owner = controller_of(change.current)
         assert owner is not None
