@@ -49,7 +49,8 @@ def sync(request: SyncRequest, facts: Facts) -> SyncAnswer:
         component, problems = _read(parent_key)
         refusal = refuse_multinode(component, seen)
         if not refusal and not problems:
-            parent_key = make_parent_key(keep_in_component(component, request.parent, seen))
+            if (kept := keep_in_component(component, request.parent, seen)) is not request.parent:
+                parent_key = make_parent_key(kept)
             return _render(request, parent_key, seen, facts)
     except InvalidSpec as error:
         # Sorted, because the order of keys in a request must not change the answer.
