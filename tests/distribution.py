@@ -35,6 +35,7 @@ LONGEST = (
 """Modules of tests/cluster that begin first, so that no plane is left alone with one of them at the end."""
 
 LONG = (
+    "tests/server/clients/test_lease_exploration.py",
     "tests/test_make_image.py",
     "tests/model/test_pods.py",
     "tests/tools/operating/migration/test_from_1x.py",

@@ -215,7 +215,7 @@ def test_graphs_of_which_one_sees_the_workers_of_the_other_both_say_so(api: ApiC
     wait_for(
         lambda: f"may send requests to the workers of {GRAPH} chat-large too" in shared("chat"), "the one that sees"
     )
-    wait_for(lambda: shared("chat-large").startswith(f"{GRAPH} chat may send its requests"), "the one that is seen")
+    wait_for(lambda: shared("chat-large").startswith(f"{GRAPH} chat may send requests"), "the one that is seen")
     wait_until_ready(api, "chat-large")
     names = ("chat", "chat-large")
     for name in names:

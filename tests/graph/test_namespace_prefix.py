@@ -231,9 +231,7 @@ def test_graph_that_another_one_sees_says_so() -> None:
 
     graph = make.graph({"b": make.service("worker", image="r/vllm-runtime:1.6.1")}, name="vd2")
     answer = world.ask(graph, (), [seeing("vd1,vd2")])
-    assert told(answer).startswith(
-        f"DynamoGraphDeployment vd may send its requests to the workers of this graph, {TOLD}"
-    )
+    assert told(answer).startswith(f"DynamoGraphDeployment vd may send requests to the workers of this graph, {TOLD}")
     assert told(answer) in world.ready(answer)["message"]
     for other in (seeing("vd1"), account("vd")):
         assert told(world.ask(graph, (), [other])) == ""

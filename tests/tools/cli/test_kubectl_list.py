@@ -142,7 +142,7 @@ def test_both_of_two_graphs_that_share_workers_say_so(world: SimulatedCluster, m
         world.apply(make.graph({"f": frontend, "w": worker}, name=name))
         world.run_for(120)
     told = {"vd": "f may send requests to the workers of DynamoGraphDeployment vd2 too", "vd2": ""}
-    told["vd2"] = "DynamoGraphDeployment vd may send its requests to the workers of this graph"
+    told["vd2"] = "DynamoGraphDeployment vd may send requests to the workers of this graph"
     base.use(monkeypatch, play(world))
     rows = {row["name"]: row for row in json.loads(run("status", "-o", "json").stdout)}
     for name, sentence in told.items():
