@@ -42,11 +42,11 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(500, {"message": "the test does not let this be read"})
 
     def do_POST(self) -> None:
-        self._send(201 if "/leases" in self.path else 500, {})
+        sent = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        is_lease = "/leases" in self.path
+        self._send(201 if is_lease else 500, json.loads(sent) if is_lease else {})
 
     def _send(self, status: int, document: Any) -> None:
-        if length := int(self.headers.get("Content-Length", 0)):
-            self.rfile.read(length)
         body = json.dumps(document).encode()
         self.send_response(status)
         self.send_header("Content-Type", "application/json")
