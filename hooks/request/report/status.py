@@ -54,11 +54,11 @@ def report(found: StatusInput) -> dict[str, Json]:
 
 def report_end(previous: PreviousRequestStatus, now: datetime, *, is_changed: bool = False) -> dict[str, Json]:
     """The status of a request that failed or whose graph was deleted: unchanged, but that a later edit is ignored."""
-    suffix = _IGNORED if is_changed else ""
-    conditions = [
-        replace(one, message=one.message.removesuffix(_IGNORED) + suffix) if one.type == READY else one
-        for one in _as_before(previous)
-    ]
+    written, *others = _as_before(previous)
+    again = summarise([one for one in others if one.type != SUCCEEDED], previous.state)
+    if is_changed:
+        again = replace(again, message=again.message + _IGNORED)
+    conditions = [again if written.reason == again.reason else written, *others]
     return {**_kept(previous), "conditions": _merge(conditions, now, previous)}
 
 
