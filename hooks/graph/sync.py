@@ -252,7 +252,7 @@ def _measure(
     if seen.longer or seen.seeing:
         graph, _ = read_valid(grounds.parent_key, seen.installed, seen.live_path, seen.grove.set_name)
         looking = find_looking(graph, children) if seen.longer else ()
-        sharing, before = describe_sharing(looking, seen.longer, seen.seeing), find_sharing({"status": request.status})
+        sharing, before = describe_sharing(looking, seen.longer, seen.seeing), find_sharing(request.status)
         is_ending = before and not sharing and progress.unready  # pods of before still run
         progress = replace(progress, sharing=(before,) if is_ending else sharing)
         children = name_seen(children, plan.name, seen.longer) if looking or is_ending else children

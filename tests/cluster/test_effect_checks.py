@@ -19,6 +19,7 @@ from tests.cluster.api_client import ApiClient, wait_for
 from tests.cluster.control_plane import HOOKS_ACCOUNT, ControlPlane
 from tests.cluster.dynamo import DYNAMO, GRAPH, SCALING_ADAPTER, load_example, the_graph
 from tests.cluster.groves_kinds import GROVE, POD_CLIQUE, POD_CLIQUE_SET, installed_grove
+from tests.cluster.policies import registered
 from tests.contract.backend import ApiRefused, Manifest
 
 NAME = "vllm-planner"
@@ -119,7 +120,6 @@ def test_adapter_gets_one_event_if_the_graph_does_not_take_its_replicas(
 @contextmanager
 def refused_writes(plane: ControlPlane, api: ApiClient) -> Iterator[None]:
     """Let an admission policy refuse each update of a graph in the namespace by the hooks."""
-    version, policy, admin = "admissionregistration.k8s.io/v1", "test-refuses-graphs", plane.client()
     rule = {
         "apiGroups": ["nvidia.com"],
         "apiVersions": ["*"],
@@ -131,15 +131,10 @@ def refused_writes(plane: ControlPlane, api: ApiClient) -> Iterator[None]:
         "matchConstraints": {"resourceRules": [rule]},
         "validations": [{"expression": expression, "message": "no replicas today"}],
     }
-    binding = {"policyName": policy, "validationActions": ["Deny"]}
-    for kind, content in (("ValidatingAdmissionPolicy", spec), ("ValidatingAdmissionPolicyBinding", binding)):
-        admin.create({"apiVersion": version, "kind": kind, "metadata": {"name": policy}, "spec": content})
-    try:
+    binding = {"policyName": "test-refuses-graphs", "validationActions": ["Deny"]}
+    with registered(plane.client(), "ValidatingAdmissionPolicy", spec, binding):
         wait_for(lambda: _is_refused(plane.client(HOOKS_ACCOUNT).within(api.namespace)), "the policy is in force")
         yield
-    finally:
-        for kind in ("ValidatingAdmissionPolicyBinding", "ValidatingAdmissionPolicy"):
-            admin.delete(version, kind, policy)
 
 
 def _is_refused(hooks: ApiClient) -> bool:

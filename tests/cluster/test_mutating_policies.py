@@ -1,8 +1,8 @@
 """Graphs under a real Metacontroller where admission policies change pods and Deployments as they are written."""
 
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -21,13 +21,14 @@ from tests.cluster.dynamo import (
     wait_for_silence,
     wait_until_ready,
 )
-from tests.cluster.mutating_policies import MIRROR, added_sidecar, added_toleration, mirrored_images, mutating
+from tests.cluster.policies import MIRROR, added_sidecar, added_toleration, mirrored_images, mutating
 from tests.cluster.programs import HttpServer
 from tests.contract.backend import Manifest
 
 NAME, FRONTEND = "vllm-agg", "vllm-agg-frontend"
 SETTINGS = {"accepted_registries": MIRROR, "accepted_fields": "spec.template.spec.tolerations"}
 Mutation = Callable[[str], Manifest]
+Serve = Callable[..., AbstractContextManager[None]]
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -37,22 +38,16 @@ def effects(admin: ApiClient, metacontroller: HttpServer) -> Iterator[None]:
 
 
 @pytest.fixture
-def serve(admin: ApiClient, plane: ControlPlane, tmp_path: Path) -> Callable[..., Any]:
+def serve(admin: ApiClient, plane: ControlPlane, tmp_path: Path) -> Serve:
     """Gives a context in which Metacontroller calls hooks with these settings."""
 
-    class Served:
-        def __init__(self, **settings: str) -> None:
-            self.hooks = acting_hooks(effects_client(plane, tmp_path, **settings), 0, **settings)
+    @contextmanager
+    def served(**settings: str) -> Iterator[None]:
+        client = effects_client(plane, tmp_path, **settings)
+        with acting_hooks(client, 0, **settings) as url, running_controllers(admin, url):
+            yield
 
-        def __enter__(self) -> None:
-            self.controllers = running_controllers(admin, self.hooks.__enter__())
-            self.controllers.__enter__()
-
-        def __exit__(self, *caught: Any) -> None:
-            self.controllers.__exit__(*caught)
-            self.hooks.__exit__(*caught)
-
-    return Served
+    return served
 
 
 def images(api: ApiClient) -> set[str]:
@@ -66,7 +61,7 @@ def warnings(api: ApiClient) -> list[str]:
 
 
 def test_policy_that_rewrites_images_is_named_and_can_be_accepted(
-    api: ApiClient, admin: ApiClient, audit: Audit, serve: Callable[..., Any]
+    api: ApiClient, admin: ApiClient, audit: Audit, serve: Serve
 ) -> None:
     with mutating(admin, api, "deployments", mirrored_images("deployments")):
         with serve():
@@ -97,7 +92,7 @@ def test_policy_that_rewrites_images_is_named_and_can_be_accepted(
 @pytest.mark.parametrize("resource", ["deployments", "pods"])
 @pytest.mark.parametrize("mutation", [added_sidecar, added_toleration, mirrored_images])
 def test_graph_is_ready_beside_a_policy_that_adds_or_is_accepted(
-    resource: str, mutation: Mutation, api: ApiClient, admin: ApiClient, serve: Callable[..., Any]
+    resource: str, mutation: Mutation, api: ApiClient, admin: ApiClient, serve: Serve
 ) -> None:
     graph = load_example(NAME)
     tolerations = [{"key": "mine", "operator": "Exists"}]

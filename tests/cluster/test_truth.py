@@ -21,11 +21,11 @@ from tests.cluster.dynamo import (
     wait_for_silence,
     wait_until_ready,
 )
+from tests.cluster.policies import registered
 from tests.cluster.programs import HttpServer
 from tests.contract.backend import ApiRefused, Manifest
 
 NAME, FRONTEND = "vllm-agg", "vllm-agg-frontend"
-POLICIES = "admissionregistration.k8s.io/v1"
 DEPLOYMENTS = {"apiGroups": ["apps"], "apiVersions": ["v1"], "resources": ["deployments"], "operations": ["UPDATE"]}
 
 
@@ -43,14 +43,9 @@ def policy(admin: ApiClient, api: ApiClient, deployment: str) -> Iterator[None]:
     selector = {"matchLabels": {"kubernetes.io/metadata.name": api.namespace}}
     spec = {"matchConstraints": {"resourceRules": [DEPLOYMENTS]}, "validations": [rule]}
     binding = {"policyName": name, "validationActions": ["Deny"], "matchResources": {"namespaceSelector": selector}}
-    for kind, content in (("ValidatingAdmissionPolicy", spec), ("ValidatingAdmissionPolicyBinding", binding)):
-        admin.create({"apiVersion": POLICIES, "kind": kind, "metadata": {"name": name}, "spec": content})
-    try:
+    with registered(admin, "ValidatingAdmissionPolicy", spec, binding):
         wait_for(lambda: is_refused(api, deployment), "the policy refuses")
         yield
-    finally:
-        admin.delete(POLICIES, "ValidatingAdmissionPolicyBinding", name)
-        admin.delete(POLICIES, "ValidatingAdmissionPolicy", name)
 
 
 def is_refused(api: ApiClient, deployment: str) -> bool:

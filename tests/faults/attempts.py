@@ -13,7 +13,16 @@ from hooks.ground.k8s import kinds
 from hooks.ground.k8s.conditions import find_condition
 from hooks.ground.k8s.types import GroupVersionKind, Manifest, controller_of, gvk_of, plural_of
 from hooks.tools.offline.simulator.store import copy_json, ref_of
-from tests.faults.children import CREATED_ONCE, FINALIZER, OUTAGE, WORKLOADS
+from tests.faults.children import (
+    CREATED_ONCE,
+    OUTAGE,
+    WORKLOADS,
+    allow,
+    delete_children,
+    delete_held,
+    remove_finalizers,
+    write_child,
+)
 from tests.faults.fault import Act, Fault, Outcome, nothing
 from tests.faults.play import play_fault
 from tests.faults.stage import Stage
@@ -51,17 +60,12 @@ def _children(stage: Stage, kind: GroupVersionKind) -> list[Manifest]:
     return [child for child in stage.children() if gvk_of(child) == kind]
 
 
-def _write(stage: Stage, child: Manifest, **metadata: Any) -> None:
-    stage.edited.add(ref_of(child))
-    stage.cluster.replace(copy_json({**child, "metadata": {**child["metadata"], **metadata}}))
-
-
 def _edit(kind: GroupVersionKind) -> Act:
     def act(stage: Stage) -> None:
         for child in _children(stage, kind):
             where = "labels" if child["metadata"]["labels"].keys() - _METACONTROLLERS else "annotations"
             found = child["metadata"][where]
-            _write(stage, child, **{where: {**found, min(found.keys() - _METACONTROLLERS): "another"}})
+            write_child(stage, child, **{where: {**found, min(found.keys() - _METACONTROLLERS): "another"}})
         stage.record("children are edited by hand")
 
     return act
@@ -75,25 +79,12 @@ def _edit_for_good(kind: GroupVersionKind) -> Act:
     return act
 
 
-def _delete(kind: GroupVersionKind) -> Act:
-    def act(stage: Stage) -> None:
-        chosen = _children(stage, kind)
-        if kind in WORKLOADS:
-            stage.pods_lost |= stage.pods()
-        for child in chosen:
-            stage.edited.add(ref_of(child))
-            stage.cluster.delete(kind, child["metadata"]["name"], NAMESPACE)
-        stage.record("children are deleted by hand")
-
-    return act
-
-
 def _replace(kind: GroupVersionKind) -> Act:
     """The same objects again, of nobody."""
 
     def act(stage: Stage) -> None:
         chosen = _children(stage, kind)
-        _delete(kind)(stage)
+        delete_children(kind)(stage)
         for child in chosen:
             metadata = {"name": child["metadata"]["name"], "namespace": NAMESPACE}
             content = {key: value for key, value in child.items() if key != "status"}
@@ -121,7 +112,7 @@ def _owner(stage: Stage) -> dict[str, Any]:
 def _take_over(kind: GroupVersionKind) -> Act:
     def act(stage: Stage) -> None:
         for child in _children(stage, kind):
-            _write(stage, child, ownerReferences=[_owner(stage)])
+            write_child(stage, child, ownerReferences=[_owner(stage)])
             stage.foreign.add(ref_of(child))
         if kind in WORKLOADS:
             stage.pods_lost |= stage.pods()
@@ -130,31 +121,11 @@ def _take_over(kind: GroupVersionKind) -> Act:
     return act
 
 
-def _hold(kind: GroupVersionKind) -> Act:
-    def act(stage: Stage) -> None:
-        for child in _children(stage, kind):
-            _write(stage, child, finalizers=[FINALIZER])
-        _delete(kind)(stage)
-
-    return act
-
-
-def _let_go(stage: Stage) -> None:
-    for obj in stage.cluster.everything():
-        if FINALIZER in obj["metadata"].get("finalizers", ()):
-            _write(stage, obj, finalizers=[])
-    stage.record("finalizers are removed")
-
-
-def _allow(stage: Stage) -> None:
-    stage.refused.clear()
-
-
 ATTEMPTS: Mapping[str, Attempt] = {
     "edited": Attempt(what="a label is changed by hand, or an annotation where it has none", begin=_edit),
-    "refused": Attempt(what="the same, and a policy refuses to set it back", begin=_edit_for_good, end=_allow),
-    "deleted": Attempt(what="it is deleted by hand", begin=_delete),
-    "stuck": Attempt(what="it is deleted, and somebody's finalizer holds it", begin=_hold, end=_let_go),
+    "refused": Attempt(what="the same, and a policy refuses to set it back", begin=_edit_for_good, end=allow),
+    "deleted": Attempt(what="it is deleted by hand", begin=delete_children),
+    "stuck": Attempt(what="it is deleted, and somebody's finalizer holds it", begin=delete_held, end=remove_finalizers),
     "replaced": Attempt(what="it is deleted, and somebody makes one of this name", begin=_replace, end=_give_back),
     "taken": Attempt(what="another controller makes itself its owner", begin=_take_over, end=_give_back),
 }

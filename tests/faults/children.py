@@ -34,7 +34,8 @@ def _edit(kinds_of: Iterable[GroupVersionKind], change: Callable[[Manifest], dic
     return act
 
 
-def _replace(stage: Stage, child: Manifest, **metadata: Any) -> None:
+def write_child(stage: Stage, child: Manifest, **metadata: Any) -> None:
+    """Write a child by hand, with these metadata in place of its own."""
     stage.edited.add(ref_of(child))
     stage.cluster.replace(copy_json({**child, "metadata": {**child["metadata"], **metadata}}))
 
@@ -45,7 +46,7 @@ def _strip(stage: Stage) -> None:
         if gvk_of(child) in CREATED_ONCE:
             continue
         uid = (child["metadata"].get("labels") or {}).get(contract.LABEL_CONTROLLER_UID, "")
-        _replace(stage, child, labels={contract.LABEL_CONTROLLER_UID: uid}, annotations={})
+        write_child(stage, child, labels={contract.LABEL_CONTROLLER_UID: uid}, annotations={})
     stage.record("children lose their labels and annotations")
 
 
@@ -53,24 +54,24 @@ def _strip_known_label(stage: Stage) -> None:
     for child in stage.children():
         if gvk_of(child) not in CREATED_ONCE:
             stage.labels_lost[ref_of(child)] = child["metadata"]["labels"]
-            _replace(stage, child, labels={})
+            write_child(stage, child, labels={})
     stage.record("children lose all labels")
 
 
 def _put_labels_back(stage: Stage) -> None:
     for obj in stage.cluster.everything():
         if ref_of(obj) in stage.labels_lost:
-            _replace(stage, obj, labels=stage.labels_lost[ref_of(obj)])
+            write_child(stage, obj, labels=stage.labels_lost[ref_of(obj)])
     stage.record("a person puts the labels back")
 
 
 def _orphan(stage: Stage) -> None:
     for child in stage.children():
-        _replace(stage, child, ownerReferences=[])
+        write_child(stage, child, ownerReferences=[])
     stage.record("children lose their owners")
 
 
-def _delete(*kinds_of: GroupVersionKind) -> Act:
+def delete_children(*kinds_of: GroupVersionKind) -> Act:
     """Delete each child of these kinds; pods of deleted workloads go with them."""
 
     def act(stage: Stage) -> None:
@@ -85,17 +86,23 @@ def _delete(*kinds_of: GroupVersionKind) -> Act:
     return act
 
 
-def _delete_with_finalizer(stage: Stage) -> None:
-    for child in stage.children():
-        if child["kind"] == kinds.SERVICE.kind:
-            _replace(stage, child, finalizers=[FINALIZER])
-    _delete(kinds.SERVICE)(stage)
+def delete_held(kind: GroupVersionKind) -> Act:
+    """Delete each child of the kind, which somebody's finalizer holds."""
+
+    def act(stage: Stage) -> None:
+        for child in stage.children():
+            if gvk_of(child) == kind:
+                write_child(stage, child, finalizers=[FINALIZER])
+        delete_children(kind)(stage)
+
+    return act
 
 
-def _remove_finalizers(stage: Stage) -> None:
+def remove_finalizers(stage: Stage) -> None:
+    """Remove somebody's finalizer from all children."""
     for child in stage.children():
         if FINALIZER in child["metadata"].get("finalizers", ()):
-            _replace(stage, child, finalizers=[])
+            write_child(stage, child, finalizers=[])
     stage.record("finalizers are removed")
 
 
@@ -106,12 +113,13 @@ def _edit_for_good(stage: Stage) -> None:
     _edit((kinds.SERVICE,), _other_selector)(stage)
 
 
-def _allow(stage: Stage) -> None:
+def allow(stage: Stage) -> None:
+    """The policy is gone."""
     stage.refused.clear()
 
 
 def _refuse_new_children(stage: Stage) -> None:
-    _delete(kinds.SERVICE)(stage)
+    delete_children(kinds.SERVICE)(stage)
 
     def obstruct(write: LoggedWrite) -> ApiError | None:
         if write.actor != METACONTROLLER or write.verb != "create" or write.resource != "services":
@@ -227,13 +235,13 @@ FAULTS = (
     Fault(
         name="ResourceDeletion: Services, accounts, Roles",
         what="Services, ServiceAccounts, Roles and RoleBindings are deleted by hand.",
-        begin=_delete(kinds.SERVICE, kinds.SERVICE_ACCOUNT, kinds.ROLE, kinds.ROLE_BINDING),
+        begin=delete_children(kinds.SERVICE, kinds.SERVICE_ACCOUNT, kinds.ROLE, kinds.ROLE_BINDING),
         holds="they are created again; pods stay",
     ),
     Fault(
         name="ResourceDeletion: workloads",
         what="Components, or the PodCliqueSet, are deleted by hand, and their pods go with them.",
-        begin=_delete(contract.COMPONENT, kinds.POD_CLIQUE_SET),
+        begin=delete_children(contract.COMPONENT, kinds.POD_CLIQUE_SET),
         holds="all are created again; the graph is not Ready before",
     ),
     Fault(
@@ -245,8 +253,8 @@ FAULTS = (
     Fault(
         name="FinalizerBlock",
         what="Services are deleted by hand, and somebody's finalizer keeps them for a minute.",
-        begin=_delete_with_finalizer,
-        end=_remove_finalizers,
+        begin=delete_held(kinds.SERVICE),
+        end=remove_finalizers,
         seconds=OUTAGE,
         holds="the graph says what is missing",
     ),
@@ -254,7 +262,7 @@ FAULTS = (
         name="RevertRefused",
         what="Services are edited by hand, and a policy refuses to change them back for a minute.",
         begin=_edit_for_good,
-        end=_allow,
+        end=allow,
         seconds=OUTAGE,
         holds="the graph says which child differs, and is not Ready",
     ),

@@ -39,9 +39,9 @@ def build_sharing(sentences: tuple[str, ...]) -> tuple[Condition, ...]:
     return (Condition(type=SHARED, status="True", reason=REASON, message="; ".join(sentences)),) if sentences else ()
 
 
-def find_sharing(graph: Mapping[str, Json]) -> str:
-    """What the condition of a live graph says; empty if there is none."""
-    found = find_condition((graph.get("status") or {}).get("conditions") or (), SHARED) or {}
+def find_sharing(status: Mapping[str, Json]) -> str:
+    """What the condition in a graph's status says; empty if there is none."""
+    found = find_condition(status.get("conditions") or (), SHARED) or {}
     return str(found.get("message") or "")
 
 

@@ -173,7 +173,7 @@ def report_failure(
     unasked = Condition(type=SERVING, status="Unknown", reason=ServingReason.BY_OBJECTS.value, message=_UNPLANNED)
     kept = {key: clean_json(previous.status[key]) for key in _KEPT if previous.status.get(key)}
     valid = judge_spec(problems if reason is GraphReason.INVALID else ())
-    shared = build_sharing((found,) if (found := find_sharing({"status": previous.status})) else ())
+    shared = build_sharing((found,) if (found := find_sharing(previous.status)) else ())
     conditions = (ready, *([unasked] if serves else []), applied, valid, *shared)
     return {**_status(GraphState.FAILED, conditions, previous), WORST_NOT_READY: reason.value, **kept}
 

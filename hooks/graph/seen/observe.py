@@ -333,8 +333,8 @@ def _observe_claim(claim: ReadManifest) -> ObservedClaim:
         access_modes=tuple(spec.get("accessModes") or ()),
         storage_class=str(spec.get("storageClassName") or ""),
         is_lost=(claim.get("status") or {}).get("phase") == "Lost",
-        ending=(ending := why_deleting(claim)),
-        remedy=advise_deletion(kinds.PERSISTENT_VOLUME_CLAIM, claim) if ending else "",
+        ending=why_deleting(claim),
+        remedy=advise_deletion(claim),
     )
 
 

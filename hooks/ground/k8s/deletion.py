@@ -1,7 +1,7 @@
 """Objects that are being deleted: what holds them, and what a person can do if they do not go."""
 
 from hooks.ground.k8s.messages import list_names, one_line
-from hooks.ground.k8s.types import GroupVersionKind, ReadManifest, is_deleting, name_of
+from hooks.ground.k8s.types import ReadManifest, is_deleting, name_of
 
 _LONGEST = 100
 
@@ -26,12 +26,16 @@ def is_of_kubernetes(finalizer: str) -> bool:
     return finalizer in {"foregroundDeletion", "orphan"} or finalizer.startswith("kubernetes.io/")
 
 
-def advise_deletion(kind: GroupVersionKind, found: ReadManifest) -> str:
-    """What to do about an object that is being deleted."""
+def advise_deletion(found: ReadManifest) -> str:
+    """What to do about an object that is being deleted; empty if it is not."""
+    if not is_deleting(found):
+        return ""
     names = find_finalizers(found)
     if all(map(is_of_kubernetes, names)):
         return "wait until what depends on it, or uses it, is gone" if names else "wait"
-    patch = f"kubectl patch {kind.kind.lower()} {name_of(found)} -n {found['metadata'].get('namespace')} --type=merge"
+    patch = (
+        f"kubectl patch {found['kind'].lower()} {name_of(found)} -n {found['metadata'].get('namespace')} --type=merge"
+    )
     return (
         "wait until the program that set the finalizer removes it; if that program does not run any more, remove it "
         f"""by hand, which skips what the program would clean up: {patch} -p '{{"metadata":{{"finalizers":null}}}}'"""

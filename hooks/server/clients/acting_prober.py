@@ -89,7 +89,7 @@ class ActingProber:
             if lease_state.is_own:
                 raise
             pod, cause = f"the hooks pod at {lease_state.url}, whose prober acts,", error.__cause__
-            if isinstance(cause, Unanswered) and cause.is_late and not cause.is_unreachable:
+            if isinstance(cause, Unanswered) and cause.is_slow:
                 text = f"{pod} did not answer within {_RELAY_SECONDS:g} s; it may wait for a slow API server"
             else:
                 hint = "check that a NetworkPolicy lets hooks pods call each other"

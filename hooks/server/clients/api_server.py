@@ -231,10 +231,9 @@ def ask_server(
         if unanswered.is_too_large:
             raise TooLarge(f"{request}: {unanswered}", why=str(unanswered)) from unanswered
         # The same text for the same cause, because it becomes part of a status.
-        is_slow = unanswered.is_late and not unanswered.is_unreachable
         slow = f"the API server did not answer within {limits.allowed or limits.seconds:g} s"
-        why = slow if is_slow else UNREACHABLE if unanswered.is_unreachable else _UNREADABLE
-        said = slow if is_slow else unanswered
+        why = slow if unanswered.is_slow else UNREACHABLE if unanswered.is_unreachable else _UNREADABLE
+        said = slow if unanswered.is_slow else unanswered
         raise Refused(f"{request}: {said}", why=why, is_unreachable=unanswered.is_unreachable) from unanswered
 
 

@@ -68,8 +68,7 @@ def _drop_at(client: HttpClient, url: str, prefix: str, seconds: float) -> str:
     except Unanswered as unanswered:
         if unanswered.is_too_large:
             return f"{member} answered, but not as etcd does"
-        is_slow = unanswered.is_late and not unanswered.is_unreachable
-        return f"{member} did not answer in time" if is_slow else f"{member} does not answer"
+        return f"{member} did not answer in time" if unanswered.is_slow else f"{member} does not answer"
     if reply.status != HTTPStatus.OK:
         return f"{member} answered HTTP {reply.status}"
     return "" if _is_of_etcd(reply.body) else f"{member} answered, but not as etcd does"

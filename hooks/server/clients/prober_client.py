@@ -142,7 +142,7 @@ class ProberClient:
             # The prober may close an idle connection at the same moment, and takes a request twice.
             reply = self._client.ask_twice(method, self._url + path, limits=limits, headers=headers, body=body)
         except Unanswered as error:
-            if error.is_late and not error.is_unreachable:
+            if error.is_slow:
                 seconds = self._limits.seconds
                 raise ProberUnavailable(f"the prober did not answer within {seconds:g} s; {_HINT}") from error
             raise ProberUnavailable(f"the prober cannot be reached at {without_user(self._url)}; {_HINT}") from error

@@ -42,6 +42,11 @@ class Unanswered(Exception):
         self.is_too_large = is_too_large
         self.is_unreachable = is_unreachable
 
+    @property
+    def is_slow(self) -> bool:
+        """Whether there was a connection, and the answer did not come in time."""
+        return self.is_late and not self.is_unreachable
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Allowance:

@@ -129,8 +129,7 @@ def _ask_prober(url: str) -> tuple[bytes, str] | str:
     try:
         found = client.ask("GET", url, limits=_LIMITS, headers={})
     except Unanswered as error:
-        is_slow = error.is_late and not error.is_unreachable
-        said = f"did not answer within {_LIMITS.seconds:g} s" if is_slow else "does not answer"
+        said = f"did not answer within {_LIMITS.seconds:g} s" if error.is_slow else "does not answer"
         return f"the prober {said}, so it shows no metrics"
     finally:
         client.close()

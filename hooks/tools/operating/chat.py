@@ -219,7 +219,7 @@ def _explain_silence(refused: Refused, frontend: Frontend, question: ChatQuestio
     cause = refused.__cause__
     if not isinstance(cause, Unanswered):
         return refused
-    if cause.is_late and not cause.is_unreachable:
+    if cause.is_slow:
         begun = "did not end" if measured.first_seconds is not None else "did not begin"
         return ChatFailed(
             f"the answer of frontend {frontend.pod} {begun} within {question.seconds:g} s; --timeout allows more"

@@ -87,7 +87,7 @@ def build_row(graph: ReadManifest, components: Iterable[ReadManifest], now: date
     status: Mapping[str, Json] = graph.get("status") or {}
     condition: Mapping[str, Json] = find_condition(status.get("conditions") or (), "Ready") or {}
     ready, unprocessed = is_ready({"status": {}, **graph}), find_unprocessed(graph, now)
-    shared = find_sharing(graph)
+    shared = find_sharing(graph.get("status") or {})
     reason = (
         (SHARED_BY_PREFIX if shared else "")
         if ready

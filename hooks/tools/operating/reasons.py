@@ -38,7 +38,7 @@ def find_reasons(graph: Manifest, below: Iterable[Manifest], now: datetime) -> t
     objects = [graph, *below]
     judged = [graph, *(one for one in objects if gvk_of(one) == contract.COMPONENT)]
     lines = [*_find_waiting(objects, now), *_explain(judged), *_find_held(judged)]
-    if (shared := find_sharing(graph)) and not any(shared in one.text for one in lines):
+    if (shared := find_sharing(graph.get("status") or {})) and not any(shared in one.text for one in lines):
         lines.append(Said(_title(graph), f"{SHARED}: {shared}", graph))
     pods = [one for one in objects if gvk_of(one) == kinds.POD]
     return (*map(str, lines), *map(str, _explain_pods(pods, lines, now)))

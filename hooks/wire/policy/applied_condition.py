@@ -234,5 +234,6 @@ def _explain_lasting(deviation: Deviation, request: SyncRequest) -> Explanation:
     )
     writer = find_writer_of(deviation, request)
     finding = f"{writer} wrote what is not wanted" if writer else "something refuses or overrides what is wanted"
-    by_others = Explanation(reason=NotReadyReason.DIFFERS, finding=finding, remedy=remedy)
-    return explain_policy(deviation, request) or by_others
+    return explain_policy(deviation, writer) or Explanation(
+        reason=NotReadyReason.DIFFERS, finding=finding, remedy=remedy
+    )

@@ -125,7 +125,6 @@ def _find(
             former = (
                 labels_of(found).get(contract.LABEL_CONTROLLER_UID, "") if found is not None and orphaned_by else ""
             )
-            ending = why_deleting(found) if found is not None else ""
             yield Deviation(
                 kind=kind,
                 name=name,
@@ -133,8 +132,8 @@ def _find(
                 holder=holder,
                 orphaned_by=orphaned_by,
                 former=former,
-                ending=ending,
-                remedy=advise_deletion(kind, found) if found is not None and ending else "",
+                ending=why_deleting(found) if found is not None else "",
+                remedy=advise_deletion(found) if found is not None else "",
             )
         elif why := why_deleting(live):
             yield Deviation(kind=kind, name=name, state=Deviance.WITHHELD, why=why)

@@ -16,11 +16,12 @@ _OURS = "metacontroller"
 
 def explain_override(deviation: Deviation, request: SyncRequest) -> Explanation:
     """Why a child differs that another writer changes again and again."""
-    if (by_policy := explain_policy(deviation, request)) is not None:
+    writer = find_writer_of(deviation, request)
+    if (by_policy := explain_policy(deviation, writer)) is not None:
         return by_policy
     difference, namespace = deviation.difference, request.parent["metadata"]["namespace"]
     field = str(difference.path) if difference else "it"
-    finding = f"{find_writer_of(deviation, request) or 'something else'} writes {field} again and again"
+    finding = f"{writer or 'something else'} writes {field} again and again"
     if difference is not None and difference.path == _REPLICAS:
         remedy = (
             "let the autoscaler scale the DynamoGraphDeploymentScalingAdapter of the service instead "
@@ -35,9 +36,9 @@ def explain_override(deviation: Deviation, request: SyncRequest) -> Explanation:
     return Explanation(reason=NotReadyReason.DIFFERS, finding=finding, remedy=remedy)
 
 
-def explain_policy(deviation: Deviation, request: SyncRequest) -> Explanation | None:
-    """Why a child differs though nobody but Metacontroller wrote the field; None if somebody did."""
-    if find_writer_of(deviation, request) != _OURS or deviation.difference is None:
+def explain_policy(deviation: Deviation, writer: str) -> Explanation | None:
+    """Why a child differs though nobody but Metacontroller wrote the field; None if the writer is another one."""
+    if writer != _OURS or deviation.difference is None:
         return None
     finding = f"an admission webhook or policy of the cluster changes {deviation.difference.path}"
     remedy = (

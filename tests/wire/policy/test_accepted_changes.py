@@ -9,7 +9,7 @@ import pytest
 from hooks.ground.settings import parse_settings
 from hooks.wire.policy.accepted_changes import AcceptedChanges
 from hooks.wire.policy.deviations import Deviation, find_deviations
-from hooks.wire.policy.overriding import explain_override, explain_policy
+from hooks.wire.policy.overriding import explain_override, explain_policy, find_writer_of
 from tests import make
 
 IMAGE = "nvcr.io/nvidia/ai-dynamo/vllm-runtime:1.6.1"
@@ -104,7 +104,7 @@ def test_what_nobody_but_metacontroller_wrote_was_changed_at_admission() -> None
         body = orjson.dumps(make.wire_request(PARENT, [recorded]))
         request = replace(make.sync_request(PARENT, [live]), body=body)
         (found,) = find_deviations([workload()], request)
-        assert (explain_policy(found, request) is None) is (manager != "metacontroller")
+        assert (explain_policy(found, find_writer_of(found, request)) is None) is (manager != "metacontroller")
         return str(explain_override(found, request))
 
     assert said("metacontroller").startswith(

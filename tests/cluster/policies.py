@@ -1,4 +1,4 @@
-"""Policies of a cluster that change what is written, as those that send images to a mirror or add a sidecar."""
+"""Admission policies of a cluster: how one is in force for a while, and some that change what is written."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -58,6 +58,21 @@ def _applied(resource: str, fields: str) -> Manifest:
 
 
 @contextmanager
+def registered(admin: ApiClient, kind: str, spec: Manifest, binding: Manifest) -> Iterator[None]:
+    """A policy of the kind and its binding, which names it; both are gone afterwards."""
+    name = binding["policyName"]
+    for one, content in ((kind, spec), (f"{kind}Binding", binding)):
+        admin.create(
+            {"apiVersion": REGISTRATION, "kind": one, "metadata": {"name": name}, "spec": content}, strict=True
+        )
+    try:
+        yield
+    finally:
+        admin.delete(REGISTRATION, f"{kind}Binding", name)
+        admin.delete(REGISTRATION, kind, name)
+
+
+@contextmanager
 def mutating(admin: ApiClient, api: ApiClient, resource: str, mutation: Mapping[str, Any]) -> Iterator[None]:
     """Let the mutation change each object of the resource that is written in the client's namespace."""
     name = f"changes-{resource}-{api.namespace}"
@@ -71,16 +86,9 @@ def mutating(admin: ApiClient, api: ApiClient, resource: str, mutation: Mapping[
     }
     selector = {"matchLabels": {"kubernetes.io/metadata.name": api.namespace}}
     binding = {"policyName": name, "matchResources": {"namespaceSelector": selector}}
-    for kind, content in (("MutatingAdmissionPolicy", spec), ("MutatingAdmissionPolicyBinding", binding)):
-        admin.create(
-            {"apiVersion": REGISTRATION, "kind": kind, "metadata": {"name": name}, "spec": content}, strict=True
-        )
-    try:
+    with registered(admin, "MutatingAdmissionPolicy", spec, binding):
         wait_for(lambda: is_changed(api, resource), "the policy changes what is written")
         yield
-    finally:
-        admin.delete(REGISTRATION, "MutatingAdmissionPolicyBinding", name)
-        admin.delete(REGISTRATION, "MutatingAdmissionPolicy", name)
 
 
 def is_changed(api: ApiClient, resource: str) -> bool:
